@@ -232,6 +232,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         export: The export of the final model; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
+        removed: Why its model was removed on purpose, by `keep` of a study; only of such a run.
         others: Older runs that match the same name; absent if there are none.
     """
 
@@ -260,6 +261,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     short_run: str | UnsetType = UNSET
     remaining_s: EstimateRange | None = None
     supervised: bool | None = None
+    removed: str | UnsetType = UNSET
     others: Sequence[str] | UnsetType = UNSET
 
     @property

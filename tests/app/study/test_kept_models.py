@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import holdfast
 from tests.helpers.quick_training import FAILING_RATE, QuickStudy, quick_study, run  # noqa: F401 - the fixture `quick`
 
@@ -28,6 +30,10 @@ def test_the_models_of_the_best_settings_stay(quick: QuickStudy) -> None:
     assert Path(answer["best"]["model"]).is_dir()
     gone = json.loads((quick.runs / answer["trials"][0]["run"] / "removed.json").read_text())
     assert gone == {"removed": ["model"], "because": "it is not among the best 2 settings of the study study"}
+    shown = holdfast.show(answer["trials"][0]["run"], runs=quick.runs)
+    assert (shown["output"], shown["removed"]) == (None, gone["because"])
+    with pytest.raises(holdfast.HoldfastError, match="it was removed, since it is not among the best 2 settings"):
+        holdfast.export(answer["trials"][0]["run"], runs=quick.runs)
     assert run(quick)["settings"] == answer["settings"]
     assert set(quick.trainings().values()) == {1}
     quick.write(grid=rates, seeds=[1, 2], keep=1)

@@ -10,6 +10,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.removal import read_removal
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
 from holdfast.app.models.model_files import model_facts
@@ -81,13 +82,16 @@ def _final_model(run: Path, state: RunState) -> FoundModel:
     """
     folder = run / FINAL if (run / FINAL).is_dir() or not state.saved_model else Path(state.saved_model)
     if not folder.is_dir():
-        what = f"the run {run.name} has no final model: {_why_none(state)}"
+        what = f"the run {run.name} has no final model: {_why_none(run, state)}"
         raise UsageError(what, where="MODEL", fix=_instead(run))
     return replace(_model_in(run, folder, state), name=run.name, is_final=True)
 
 
-def _why_none(state: RunState) -> str:
+def _why_none(run: Path, state: RunState) -> str:
     """Return why a run has no final model."""
+    removal = read_removal(run)
+    if FINAL in removal.removed:
+        return f"it was removed, since {removal.because}"
     if state.saved_model:
         return f"it was saved in {state.saved_model}, which is no longer there"
     if state.has_trained and not state.about.method:
@@ -97,6 +101,8 @@ def _why_none(state: RunState) -> str:
 
 def _instead(run: Path) -> str:
     """Return advice on what to name where there is no final model."""
+    if FINAL in read_removal(run).removed:
+        return "name a run whose model is kept, or run the job again"
     kept = kept_checkpoints(run)
     if kept:
         return f"name a checkpoint's folder, such as {kept[-1][1]}"

@@ -9,9 +9,11 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import is_folder, read_both_ends
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.removal import read_removal
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.arguments import PathName, as_path, runs_folder
+from holdfast.app.models.run_models import FINAL
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
@@ -80,6 +82,9 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
             write_report(opened)  # the supervisor was killed after the verdict, before the report
     cost = cost_usd(opened.folder, state)
     result = run_result(opened.name, state, "show", supervised=supervised, cost_usd=cost)
+    removal = read_removal(opened.folder)
+    if FINAL in removal.removed:
+        result = structs.replace(result, output=None, removed=removal.because)
     rehearsal = load_result(opened.folder, RehearseResult)
     return structs.replace(
         with_evaluations(result, load_evaluations(state.evaluated)),

@@ -1,6 +1,5 @@
 """Removing the checkpoints, models and exports of trials that are not among the best of their study."""
 
-import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -8,12 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.storage.removal import Removal, read_removal, write_removal
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.study.outcomes import TrialRun
 from holdfast.core.trial import TrialOutcome
 
-REMOVED: Final = "removed.json"
-"""The file of a run that says what was removed, and why."""
 LARGE: Final = re.compile(r"checkpoints|model|export(-[0-9]+)?")
 """The folders of a run that are removed."""
 DRAFT: Final = ".removed"
@@ -44,8 +42,8 @@ def _empty(folder: Path, because: str) -> None:
         present = sorted(each.name for each in folder.iterdir() if LARGE.fullmatch(each.name) and _is_own_folder(each))
         if not present:
             return
-        removed = sorted({*_removed_before(folder), *present})
-        (folder / REMOVED).write_text(json.dumps({"removed": removed, "because": because}, indent=1) + "\n")
+        removed = sorted({*read_removal(folder).removed, *present})
+        write_removal(folder, Removal(removed, because))
         for name in present:
             draft = folder / f"{name}{DRAFT}"
             (folder / name).rename(draft)  # a kill amid the removal leaves no half of a model
@@ -62,10 +60,3 @@ def _remove_leftovers(folder: Path) -> None:
 def _is_own_folder(path: Path) -> bool:
     """Whether a path is a folder of the run itself, and not a link to one elsewhere."""
     return path.is_dir() and not path.is_symlink()
-
-
-def _removed_before(folder: Path) -> list[str]:
-    """Return what an earlier removal took, as far as its record can be read."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        return [str(each) for each in json.loads((folder / REMOVED).read_text(encoding="utf-8"))["removed"]]
-    return []

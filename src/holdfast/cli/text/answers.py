@@ -149,7 +149,9 @@ def _stage(stage: str, width: int = 0) -> str:
 
 
 def _places(result: RunResult) -> Iterator[tuple[str, str]]:
-    if result.output:
+    if result.removed:
+        yield "model", f"removed: {result.removed}"
+    elif result.output:
         yield "model", short_path(result.output)
     elif result.stage == "succeeded":
         yield "model", "none: the script saved none after training"
