@@ -8,7 +8,7 @@ from transformers import GenerationConfig
 from .loading import LoadedModel
 from .rendering import encode_prompt
 from .sampling import samplers
-from .seeing import batch_inputs, encode_seen
+from .seeing import batch_inputs, encode_seen, joinable
 from .work_request import GenerationRequest
 
 
@@ -46,6 +46,9 @@ class Generating:
 
     def run(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the answers to a batch of prepared rows."""
+        return [answer for rows in joinable(batch) for answer in self._write(rows)]
+
+    def _write(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         tokenizer, device = self._loaded.tokenizer, self._loaded.device
         width, pad = max(len(row["ids"]) for row in batch), tokenizer.pad_token_id
         ids = [[pad] * (width - len(row["ids"])) + row["ids"] for row in batch]

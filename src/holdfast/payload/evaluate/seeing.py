@@ -67,6 +67,18 @@ def read_image(source: dict[str, str]) -> Any:
         return image.convert("RGB")
 
 
+def joinable(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the rows of a batch in groups whose images' inputs can be joined.
+
+    Processors that cut an image into tiles (Idefics3, SmolVLM, LLaVA-NeXT) make as many as its shape asks for.
+    """
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        shapes = {name: () if name in OF_TOKENS else value.shape[1:] for name, value in row.get("inputs", {}).items()}
+        groups.setdefault(tuple(shapes.items()), []).append(row)
+    return list(groups.values())
+
+
 def batch_inputs(rows: list[dict[str, Any]], width: int, device: torch.device) -> dict[str, Any]:
     """Return the images' inputs of a batch of rows whose tokens are padded on the left; nothing for rows of text."""
     found = [row["inputs"] for row in rows if row.get("inputs")]

@@ -1,0 +1,60 @@
+"""Answers about images, by a model whose processor cuts them into tiles."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+pytest.importorskip("torch")
+from holdfast.payload.evaluate.generating import Generating
+from holdfast.payload.evaluate.loading import load_model
+from holdfast.payload.evaluate.seeing import joinable
+from holdfast.payload.evaluate.work_request import GenerationRequest, ModelRequest
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.helpers.tiny_vision import make_tiny_tiles
+
+pytestmark = pytest.mark.train
+SIZES = [(64, 64), (64, 20), None, (20, 64)]  # 5 tiles, 3, no image, and 3
+GREEDY = GenerationRequest(max_new_tokens=3, stop_strings=[], temperature=0, top_p=1, top_k=0, seed=0)
+
+
+@pytest.fixture
+def generating(tiny: Path, tmp_path: Path) -> Generating:
+    """What writes the answers of a tiny Idefics3."""
+    make_tiny_tiles(tmp_path / "model", tiny)
+    model = str(tmp_path / "model")
+    return Generating(
+        load_model(ModelRequest(model, adapter=None, tokenizer=model, template=None, classifies=False, sees=True)),
+        GREEDY,
+    )
+
+
+def test_inputs_of_one_shape_are_joined() -> None:
+    """Images of as many tiles share a batch, and so do all images of a processor that cuts them into patches."""
+    import torch
+
+    tiled = [{"row": row, "inputs": {"pixel_values": torch.zeros(1, tiles, 2)}} for row, tiles in enumerate((5, 3, 5))]
+    patched = [{"row": row, "inputs": {"pixel_values": torch.zeros(patches, 2)}} for row, patches in enumerate((5, 3))]
+
+    assert [[each["row"] for each in rows] for rows in joinable(tiled)] == [[0, 2], [1]]
+    assert [[each["row"] for each in rows] for rows in joinable(patched)] == [[0, 1]]
+
+
+@pytest.mark.long
+def test_rows_with_other_numbers_of_tiles_are_answered_as_alone(generating: Generating, tmp_path: Path) -> None:
+    """In one batch, beside a row without an image: each row has the answer that it has in a batch of its own."""
+    rows = [generating.prepare(row(number, size, tmp_path)) for number, size in enumerate(SIZES)]
+
+    together = generating.run(rows)
+
+    assert sorted(together, key=lambda each: each["row"]) == [generating.run([each])[0] for each in rows]
+
+
+def row(number: int, size: tuple[int, int] | None, folder: Path) -> dict[str, Any]:
+    prompt = [{"role": "user", "content": f"What is {number}?"}]
+    if size is None:
+        return {"row": number, "prompt": prompt}
+    file = folder / f"{number}.png"
+    Image.effect_noise(size, 90).save(file)
+    return {"row": number, "prompt": prompt, "images": [{"path": str(file), "base64": ""}]}
