@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import holdfast
 from holdfast.core.job import Job
 from holdfast.engine.script.render import render_script
 
@@ -22,12 +23,13 @@ def render(path: str, **more: Any) -> str:
     [
         ("rows.jsonl", {}, True),
         ("rows.parquet", {}, True),
+        ("./photos", {}, True),
         ("acme/photos", {}, False),
         ("rows.jsonl", {"method": "reward"}, False),
         ("rows.jsonl", {"data": {"streaming": True}, "train": {"max_steps": 3}}, False),
     ],
 )
-def test_only_data_files_name_images_by_path(path: str, more: dict[str, Any], *, finds: bool) -> None:
+def test_only_data_files_and_folders_name_images_by_path(path: str, more: dict[str, Any], *, finds: bool) -> None:
     """Datasets of the Hub hold their images; reward models and streams get none by path."""
     assert ("def with_images" in render(path, **more)) is finds
 
@@ -36,16 +38,27 @@ def test_only_data_files_name_images_by_path(path: str, more: dict[str, Any], *,
 @pytest.mark.parametrize("names", [["a.png", "b.png"], ["a.png", None], [["a.png", "b.png"], []]])
 def test_paths_become_images_from_the_folder_of_the_file(tmp_path: Path, names: list[Any]) -> None:
     """One per row or a list, wherever the script is run; a row may have none."""
-    from PIL import Image
-
     column = "images" if isinstance(names[0], list) else "image"
-    for name in ("a.png", "b.png"):
-        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    draw(tmp_path)
 
     rows = load(tmp_path, [{column: each, "text": "x"} for each in names])
 
     shown = [[image.size for image in each] if isinstance(each, list) else each and each.size for each in rows[column]]
     assert shown == [[(4, 4)] * len(each) if isinstance(each, list) else each and (4, 4) for each in names]
+
+
+@pytest.mark.train
+def test_in_a_folder_paths_start_there_for_training_and_inspecting_alike(tmp_path: Path) -> None:
+    """Also those of data files further below."""
+    draw(tmp_path)
+    file = tmp_path / "data/train.jsonl"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"image": "a.png", "text": "x"}) + "\n")
+
+    rows = execute(tmp_path, tmp_path)
+
+    assert rows["image"][0].size == (4, 4)
+    assert holdfast.inspect(tmp_path, offline=True)["images"]["formats"] == {"PNG": 1}
 
 
 @pytest.mark.train
@@ -58,11 +71,24 @@ def test_an_absent_image_and_an_address_are_refused_before_training(tmp_path: Pa
         load(tmp_path, [{"image": name, "text": "x"}])
 
 
+def draw(folder: Path) -> None:
+    """Save two images."""
+    from PIL import Image
+
+    for name in ("a.png", "b.png"):
+        Image.new("RGB", (4, 4)).save(folder / name)
+
+
 def load(folder: Path, rows: list[dict[str, Any]]) -> Any:
-    """Return the rows as the script of a job gives them to the trainer."""
+    """Return rows as the script of a job gives them to the trainer."""
     file = folder / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return execute(folder, file)
+
+
+def execute(folder: Path, dataset: Path) -> Any:
+    """Return the rows of a dataset as the script of a job gives them to the trainer."""
     script = {"__name__": "script", "__file__": str(folder / "script.py")}
-    exec(compile(render(str(file)), "script.py", "exec"), script)
+    exec(compile(render(str(dataset)), "script.py", "exec"), script)
     load_data: Any = script["load_data"]
     return load_data()[0]

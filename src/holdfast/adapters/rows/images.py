@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.foreign_files import is_there, read_foreign
+from holdfast.adapters.foreign_files import expanded, is_folder, is_there, read_foreign
 
 ADDRESSES: Final = ("http://", "https://")
 
@@ -28,6 +28,17 @@ class ImageFacts:
     format: str
     width: int
     height: int
+
+
+def images_folder(dataset: str) -> Path:
+    """Return the folder that paths of images start in: that of a data file, else the dataset's own, as in a job's script."""
+    named = expanded(dataset)
+    return named.parent if is_there(named) and not is_folder(named) else named
+
+
+def listed_images(value: Any) -> list[Any]:
+    """Return the images that a value of a column is or holds."""
+    return [each for each in (value if isinstance(value, list) else [value]) if each is not None]
 
 
 def has_pillow() -> bool:

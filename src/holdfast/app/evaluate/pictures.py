@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.foreign_files import expanded, is_there, read_foreign
-from holdfast.adapters.rows.images import encoded_image
+from holdfast.adapters.foreign_files import read_foreign
+from holdfast.adapters.rows.images import encoded_image, images_folder, listed_images
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.evaluation import Example, ImageSource
 from holdfast.engine.evaluate.reading import FIRST, ReadRows
@@ -19,10 +19,9 @@ def with_images(read: ReadRows, dataset: str) -> ReadRows:
 
     Args:
         read: The examples.
-        dataset: The name of the dataset: in a data file, paths start in its folder.
+        dataset: The name of the dataset, in whose folder paths start.
     """
-    named = expanded(dataset)
-    folder = named.parent if is_there(named) and not named.is_dir() else named
+    folder = images_folder(dataset)
     examples, unfit, because = list[Example](), list(read.first), read.because
     for example in read.examples:
         try:
@@ -39,10 +38,8 @@ def with_images(read: ReadRows, dataset: str) -> ReadRows:
 def _sources(row: Mapping[str, Any], folder: Path) -> Iterator[ImageSource]:
     """Yield the images of a row."""
     for name in IMAGES:
-        value = row.get(name)
-        for each in value if isinstance(value, list) else [value]:
-            if each is not None:
-                yield _source(each, name, folder)
+        for each in listed_images(row.get(name)):
+            yield _source(each, name, folder)
 
 
 def _source(image: Any, name: str, folder: Path) -> ImageSource:

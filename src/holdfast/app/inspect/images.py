@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.environment.extras import install_command
-from holdfast.adapters.foreign_files import expanded, is_there
-from holdfast.adapters.rows.images import ImageFacts, has_pillow, read_image
+from holdfast.adapters.rows.images import ImageFacts, has_pillow, images_folder, listed_images, read_image
 from holdfast.adapters.tokens.image_tokens import count_image_tokens
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.formats.words import IMAGES
@@ -59,10 +58,10 @@ def scan_images(document: Document, source: RowSource, sight: DataPreview, limit
 
 
 def _read(source: RowSource, names: Sequence[str], limit: int) -> _Tally:
-    tally, folder = _Tally(), _folder(source.path)
+    tally, folder = _Tally(), images_folder(source.path)
     for number, row in _rows(source, limit):
         for name in names:
-            for image in _listed(row.get(name)):
+            for image in listed_images(row.get(name)):
                 _add(tally, number, name, image, folder)
     return tally
 
@@ -121,13 +120,3 @@ def _rows(source: RowSource, limit: int) -> Iterator[tuple[int, dict[str, Any]]]
             if number >= limit:
                 return
             yield number, row
-
-
-def _folder(dataset: str) -> Path:
-    """Return the folder that paths start in: that of the data file, or the dataset itself."""
-    named = expanded(dataset)
-    return named.parent if is_there(named) and not named.is_dir() else named
-
-
-def _listed(value: Any) -> list[Any]:
-    return [each for each in (value if isinstance(value, list) else [value]) if each is not None]

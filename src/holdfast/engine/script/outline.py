@@ -66,7 +66,7 @@ class DataLoading:
         format: Loader of a data file; None for folders and the Hub.
         draws: Whether anything is drawn from the rows.
         map: Function that rewrites the rows.
-        finds_images: Whether rows may name images by their paths: those of a data file.
+        finds_images: Whether rows may name images by their paths: those of a data file or of a folder.
     """
 
     builtin: str | None
@@ -151,14 +151,15 @@ def outline_reading(job: Job) -> DataLoading:
         raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=suggest_one(data.path, list(DATASETS)))
     _check_stream(data)
     data_format = LOADERS.get(ending_of(data.path))
+    is_local = data_format is not None or data.path.startswith(PATHS)
     return DataLoading(
         builtin=DATASETS.get(data.path),
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
-        is_local=data_format is not None or data.path.startswith(PATHS),
+        is_local=is_local,
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming),
         map=map_function(job),
-        finds_images=data_format is not None and not data.streaming and job.method is not Method.REWARD,
+        finds_images=is_local and not data.streaming and job.method is not Method.REWARD,
     )
 
 

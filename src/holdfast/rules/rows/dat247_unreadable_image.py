@@ -1,9 +1,9 @@
 """Images that cannot be read.
 
 ## What it does
-If there is a column of images, opens each of them with Pillow: files by their paths, which start in the folder of the
-data file, and bytes. The first 1,000 are decoded whole, the headers of the others are read. Addresses are not fetched,
-and are reported.
+If there is a column of images, opens each of them with Pillow: files by their paths, and bytes. Paths start in the
+folder of the data file; if the dataset is a folder, they start there. The first 1,000 are decoded whole, the headers of
+the others are read. Addresses are not fetched, and are reported.
 
 ## Why is this bad
 The trainer decodes an image when it reaches its row, which may be hours into the training. It then ends with
