@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import holdfast
@@ -45,6 +46,19 @@ def test_paths_become_images_from_the_folder_of_the_file(tmp_path: Path, names: 
 
     shown = [[image.size for image in each] if isinstance(each, list) else each and each.size for each in rows[column]]
     assert shown == [[(4, 4)] * len(each) if isinstance(each, list) else each and (4, 4) for each in names]
+
+
+@pytest.mark.train
+def test_paths_in_parquet_from_polars_become_images(tmp_path: Path) -> None:
+    """Polars writes texts and lists as their large kinds."""
+    draw(tmp_path)
+    rows = pl.DataFrame({"image": ["a.png", None], "images": [["a.png", "b.png"], []], "text": ["x", "y"]})
+    rows.write_parquet(tmp_path / "rows.parquet")
+
+    loaded = execute(tmp_path, tmp_path / "rows.parquet")
+
+    assert [each and each.size for each in loaded["image"]] == [(4, 4), None]
+    assert [[each.size for each in images] for images in loaded["images"]] == [[(4, 4), (4, 4)], []]
 
 
 @pytest.mark.train

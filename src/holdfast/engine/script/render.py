@@ -37,7 +37,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "trackio": (),
     "mlflow": (),
     "accelerate.utils": ("broadcast_object_list",),
-    "datasets": ("Dataset", "Features", "Image", "List", "Value", "load_dataset"),
+    "datasets": ("Dataset", "Features", "Image", "LargeList", "List", "Value", "load_dataset"),
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
