@@ -1,6 +1,8 @@
 """Images as rows hold them: files, bytes, and what is no image."""
 
 import io
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,17 @@ def test_an_image_is_read_from_its_path_its_bytes_or_both(tmp_path: Path, kind: 
     (tmp_path / "a").write_bytes(picture(kind))
     for held in ("a", picture(kind), {"bytes": picture(kind), "path": None}, {"bytes": None, "path": "a"}):
         assert read_image(held, tmp_path, whole=True) == ImageFacts(kind, 20, 10)
+
+
+@pytest.mark.parametrize("kind", ["DDS", "PNG"])
+def test_whatever_pillow_raises_of_a_damaged_image_is_one_error(kind: str) -> None:
+    """Its readers raise NotImplementedError and SyntaxError, among others, beside OSError."""
+    whole, dice = picture(kind), random.Random(kind)  # noqa: S311 - damages images, guards nothing
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[dice.randrange(200)] = dice.randrange(256)
+        with suppress(ValueError):
+            read_image(bytes(damaged[: dice.randrange(20, len(whole))]), Path(), whole=True)
 
 
 @pytest.mark.parametrize(

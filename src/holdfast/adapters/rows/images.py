@@ -93,8 +93,8 @@ def read_image(image: Any, folder: Path, *, whole: bool) -> ImageFacts:
             return ImageFacts(opened.format or "unknown", *opened.size)
     except UnidentifiedImageError as error:
         raise ValueError(f"no image that Pillow reads{_named(source)}") from error
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{error}{_named(source)}") from error
+    except Exception as error:  # of damaged files, Pillow's readers raise almost anything
+        raise ValueError(f"{str(error) or type(error).__name__}{_named(source)}") from error
 
 
 def _named(source: Path | bytes) -> str:

@@ -7,10 +7,12 @@ import contextlib
 import io
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from holdfast.adapters.environment.extras import install_command
 from holdfast.core.errors import SourceError
+
+FIX: Final = "rehearse the job, which makes them for real"
 
 
 def count_image_tokens(model: str, sizes: Sequence[tuple[int, int]], *, offline: bool) -> list[int]:
@@ -23,8 +25,12 @@ def count_image_tokens(model: str, sizes: Sequence[tuple[int, int]], *, offline:
         processor = _load(model, offline=offline)
         if not hasattr(processor, "_get_num_multimodal_tokens"):
             what = f"the processor of {model} does not tell how many tokens an image becomes"
-            raise SourceError(what, where="model", fix="rehearse the job, which makes them for real")
-        return list(processor._get_num_multimodal_tokens(image_sizes=list(sizes)).num_image_tokens)  # noqa: SLF001 - see above
+            raise SourceError(what, where="model", fix=FIX)
+        try:
+            return list(processor._get_num_multimodal_tokens(image_sizes=list(sizes)).num_image_tokens)  # noqa: SLF001 - see above
+        except Exception as error:  # of a private function, which may raise anything
+            what = f"the processor of {model} does not tell how many tokens an image becomes: {type(error).__name__}"
+            raise SourceError(what, where="model", fix=FIX) from error
 
 
 def _load(model: str, *, offline: bool) -> Any:
