@@ -83,6 +83,8 @@ def test_rows_whose_images_are_longer_than_max_length_are_named(data: Path, monk
 
     assert answer["images"]["tokens"] == [1000, 1400]
     assert problems(answer) == {"DAT248": [1, 2, 3, 4]}
+    (what,) = [each["message"] for each in answer["problems"] if each["code"] == "DAT248"]
+    assert "have images in `image` with up to 1,400 tokens, more than `max_length` (1,024)" in what
     assert problems(relaxed) == {}
 
 

@@ -109,7 +109,7 @@ def _beyond(tokens: Mapping[int, int], document: Document, column: str) -> Itera
         return
     rows = [row for row, count in tokens.items() if count > longest]
     if rows:
-        detail = f"{max(tokens.values()):,} tokens, and `max_length` is {longest:,}"
+        detail = f"{max(tokens.values()):,} tokens, more than `max_length` ({longest:,})"
         yield DamagedRows("images-beyond-max-length", column, len(rows), tuple(rows[:FIRST_ROWS]), detail)
 
 

@@ -25,7 +25,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "images-beyond-max-length"):
-        what = f"{{has}} images in `{marked.column}` that are cut (up to {marked.detail})"
+        what = f"{{has}} images in `{marked.column}` with up to {marked.detail}"
         yield found(marked, rows_phrase(scan, marked, what))
 
 
@@ -34,7 +34,7 @@ method: sft
 model: Qwen/Qwen2.5-VL-3B-Instruct
 dataset: data.jsonl
 """
-CUT = DamagedRows("images-beyond-max-length", "image", 2, (3, 17), "1,369 tokens, and `max_length` is 1,024")
+CUT = DamagedRows("images-beyond-max-length", "image", 2, (3, 17), "1,369 tokens, more than `max_length` (1,024)")
 
 RULE = Rule(
     code="DAT248",
