@@ -1,7 +1,7 @@
 """The images of a dataset that is inspected: formats, sizes, tokens, and those that are damaged."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,20 +16,19 @@ from holdfast.core.errors import SourceError
 from holdfast.core.image_scan import ImageScan
 from holdfast.core.scan import FIRST_ROWS, DamagedRows
 from holdfast.core.unpacking import unpack_rows
+from holdfast.engine.inspect.image_lengths import mark_cut_images
 
 DECODED: Final = 1000
 """The first images, so many, are decoded whole; of the others only the headers are read."""
-DEFAULT_LENGTH: Final = 1024
-"""The `max_length` of `SFTConfig`, trl 1.16."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What was found so far: the images of each row, and the damaged ones by column."""
+    """What was found so far: the images of each row with their columns, and the damaged ones by column."""
 
     images: int = 0
     formats: Counter[str] = field(default_factory=Counter[str])
-    rows: dict[int, list[ImageFacts]] = field(default_factory=dict[int, list[ImageFacts]])
+    rows: dict[int, list[tuple[str, ImageFacts]]] = field(default_factory=dict[int, list[tuple[str, ImageFacts]]])
     damaged: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     because: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -54,7 +53,7 @@ def scan_images(document: Document, source: RowSource, sight: DataPreview, limit
         for name, rows in tally.damaged.items()
     )
     scan = ImageScan(images=tally.images, formats=dict(tally.formats.most_common()), marked=marked)
-    return _with_sizes(scan, tally, names, document, source) if tally.images else scan
+    return _with_sizes(scan, tally, document, source) if tally.images else scan
 
 
 def _read(source: RowSource, names: Sequence[str], limit: int) -> _Tally:
@@ -77,13 +76,11 @@ def _add(tally: _Tally, number: int, name: str, image: Any, folder: Path) -> Non
         return
     tally.images += 1
     tally.formats[facts.format] += 1
-    tally.rows.setdefault(number, []).append(facts)
+    tally.rows.setdefault(number, []).append((name, facts))
 
 
-def _with_sizes(
-    scan: ImageScan, tally: _Tally, names: Sequence[str], document: Document, source: RowSource
-) -> ImageScan:
-    facts = [each for found in tally.rows.values() for each in found]
+def _with_sizes(scan: ImageScan, tally: _Tally, document: Document, source: RowSource) -> ImageScan:
+    facts = [each for found in tally.rows.values() for _, each in found]
     widths, heights = [each.width for each in facts], [each.height for each in facts]
     scan = replace(scan, widths=(min(widths), max(widths)), heights=(min(heights), max(heights)))
     model = document.get("model.path", None)
@@ -94,23 +91,17 @@ def _with_sizes(
         counts = dict(zip(sizes, count_image_tokens(model, sizes, offline=source.offline), strict=True))
     except SourceError as error:
         return replace(scan, uncounted=error.what)
-    tokens = {row: sum(counts[each.height, each.width] for each in found) for row, found in tally.rows.items()}
-    return replace(
-        scan,
-        tokens=(min(tokens.values()), max(tokens.values())),
-        marked=(*scan.marked, *_beyond(tokens, document, names[0])),
-    )
+    tokens = {row: _by_column(found, counts) for row, found in tally.rows.items()}
+    totals = [columns.total() for columns in tokens.values()]
+    return replace(scan, tokens=(min(totals), max(totals)), marked=(*scan.marked, *mark_cut_images(tokens, document)))
 
 
-def _beyond(tokens: Mapping[int, int], document: Document, column: str) -> Iterator[DamagedRows]:
-    """Yield the rows whose images alone have more tokens than sft keeps of a row."""
-    longest = document.get("train.max_length", DEFAULT_LENGTH)
-    if document.get("method", "sft") != "sft" or not isinstance(longest, int):
-        return
-    rows = [row for row, count in tokens.items() if count > longest]
-    if rows:
-        detail = f"{max(tokens.values()):,} tokens, more than `max_length` ({longest:,})"
-        yield DamagedRows("images-beyond-max-length", column, len(rows), tuple(rows[:FIRST_ROWS]), detail)
+def _by_column(found: Iterable[tuple[str, ImageFacts]], counts: Mapping[tuple[int, int], int]) -> Counter[str]:
+    """Return the tokens of a row's images by their column."""
+    tokens = Counter[str]()
+    for name, each in found:
+        tokens[name] += counts[each.height, each.width]
+    return tokens
 
 
 def _rows(source: RowSource, limit: int) -> Iterator[tuple[int, dict[str, Any]]]:
