@@ -1,4 +1,4 @@
-"""Jobs with training loops of their own, weights of float16, models that see, and programs that they start."""
+"""Jobs with training loops of their own, weights of float16, vision-language models, and programs that they start."""
 
 from tests.helpers.rehearsal_jobs import Job
 from tests.helpers.rehearsal_late_faults import notebook

@@ -1,4 +1,4 @@
-"""An image as processors give it to released models that see."""
+"""An image as processors give it to released vision-language models."""
 
 from typing import Any
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.catalog.models.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
+from holdfast.catalog.models.vision import is_vision
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -32,8 +33,8 @@ def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Findin
     column = next((name for name in IMAGES if name in dataset.readable().columns), None)
     if column is None:
         return
-    sees = "vision_config" in model.config or bool(PROCESSORS.intersection(model.files or ()))
-    if not sees and rows_are_raw(job) and uses_own_tokenizer(job, base):
+    takes_images = is_vision(model.config) or bool(PROCESSORS.intersection(model.files or ()))
+    if not takes_images and rows_are_raw(job) and uses_own_tokenizer(job, base):
         yield base.finding(
             f"the data has a column `{column}`, but the model takes no images: use one that does, or remove the column"
         )
@@ -53,11 +54,11 @@ trainer = DPOTrainer(model="acme/small", args=DPOConfig(output_dir="out"), train
 FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
 
 
-def _facts(*columns: str, sees: bool = False) -> dict[str, object]:
+def _facts(*columns: str, vision: bool = False) -> dict[str, object]:
     blind = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"}
     config = (
         {"architectures": ["Qwen2VLForConditionalGeneration"], "model_type": "qwen2_vl", "vision_config": {}}
-        if sees
+        if vision
         else blind
     )
     return {"model": ModelFacts(files=FILES, config=config), "dataset": Dataset(columns=columns)}
@@ -78,7 +79,7 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_facts("chosen", "rejected", "image"), at="trainer.model"),
     ),
     good=(
-        Case(job=JOB, facts=_facts("messages", "images", sees=True)),
+        Case(job=JOB, facts=_facts("messages", "images", vision=True)),
         Case(job=JOB, facts=_facts("messages")),
         Case(job=JOB.replace("sft", "reward"), facts=_facts("chosen", "rejected", "images")),
         Case(

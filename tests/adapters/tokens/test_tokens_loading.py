@@ -145,7 +145,7 @@ def test_the_built_in_model_has_a_tokenizer_without_being_made() -> None:
 
 
 def test_a_processor_is_no_tokenizer(tiny: Path, tmp_path: Path) -> None:
-    """Models that see have their rows made tokens of by a processor, of which nothing is said."""
+    """Vision-language models have their rows made tokens of by a processor, of which nothing is said."""
     with pytest.raises(SourceError, match="a processor"):
         load_tokenizer(TokenizerRequest(path=str(copied(tiny, tmp_path, vision_config={}))))
 

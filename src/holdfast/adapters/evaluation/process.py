@@ -53,7 +53,7 @@ class ModelSource:
     tokenizer: str
     template: str | None = None
     classifies: bool = False
-    sees: bool = False
+    is_vision: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

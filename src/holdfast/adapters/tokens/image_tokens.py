@@ -1,4 +1,4 @@
-"""How many tokens images become, by the processor of a model that sees: from their sizes alone.
+"""How many tokens images become, by the processor of a vision-language model: from their sizes alone.
 
 Covered: processors of transformers 5 with `_get_num_multimodal_tokens`, which vLLM asks too. Not covered: others, and code of the Hub.
 """

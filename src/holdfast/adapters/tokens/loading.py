@@ -23,6 +23,7 @@ from holdfast.catalog.builtin.stdlib_docstrings import entries
 from holdfast.catalog.builtin.tiny_chat import make_tokenizer
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
+from holdfast.catalog.models.vision import is_vision
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.json_text import parse_json
@@ -90,7 +91,7 @@ def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = Fals
 def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
     """Return a tokenizer with its chat template.
 
-    Covered: what `AutoTokenizer` loads. Not covered: processors of models that see or hear.
+    Covered: what `AutoTokenizer` loads. Not covered: processors of models that take images or audio.
 
     Raises:
         UsageError: The `data` extra is not installed, or the Hub has no such model.
@@ -106,7 +107,7 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
             tokenizer = _loaded(transformers, wanted.path, wanted)
             config = _config(wanted, "config.json")
             generation = _config(wanted, "generation_config.json")
-        if "vision_config" in config or "audio_config" in config:
+        if is_vision(config) or "audio_config" in config:
             fix = "rehearse the job, which makes them for real"
             raise SourceError(f"a processor makes the tokens of {wanted.path}, no tokenizer", where="model", fix=fix)
         _end_with(tokenizer, wanted)

@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.evaluate.data import EvaluationData, read_data
-from holdfast.app.evaluate.pictures import with_images
+from holdfast.app.evaluate.images import with_images
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.models.found_model import FoundModel
 from holdfast.catalog.metrics import METRICS
@@ -82,7 +82,7 @@ def prepare(
         raise _without_template()
     for reading in _asked(readings, data, model, options):
         read = read_rows(reading, data.rows)
-        if model.source.sees:
+        if model.source.is_vision:
             read = with_images(read, name)
         if not read.examples:
             fix = "`holdfast inspect` shows what its columns are"

@@ -9,6 +9,7 @@ from holdfast.adapters.evaluation.process import ModelSource
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.hub.cached import cached_folder
 from holdfast.app.models.model_files import WEIGHTS, model_facts
+from holdfast.catalog.models.vision import is_vision
 from holdfast.core.errors import UsageError
 from holdfast.core.facts import ModelFacts
 
@@ -17,8 +18,6 @@ VOCABULARIES: Final = frozenset(
 )
 HEAD: Final = "ForSequenceClassification"
 CLASSIFIES: Final = "SEQ_CLS"
-VISION: Final = "vision_config"
-"""The key under which the config of a model that sees has its vision tower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ def found_model(name: str, facts: ModelFacts, *, offline: bool, where: str) -> F
     classifies = any(HEAD in str(each) for each in facts.config.get("architectures") or ())
     return FoundModel(
         name=name,
-        source=ModelSource(path=name, tokenizer=name, classifies=classifies, sees=VISION in facts.config),
+        source=ModelSource(path=name, tokenizer=name, classifies=classifies, is_vision=is_vision(facts.config)),
         identity=_identity(name, facts),
         template=facts.chat_template,
         labels=_labels(facts.config) if classifies else (),
@@ -107,7 +106,7 @@ def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bo
             tokenizer=tokenizer,
             template=None if facts.chat_template else base.template,
             classifies=classifies or base.source.classifies,
-            sees=base.source.sees,
+            is_vision=base.source.is_vision,
         ),
         identity=f"{base.identity} {_identity(name, facts)}",
         template=facts.chat_template or base.template,

@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
+from holdfast.catalog.models.vision import is_vision
 from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
@@ -106,7 +107,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
             *([processes.because] if processes.because else []),
             *because,
             *_length_notes(question, step),
-            *([IMAGES] if "vision_config" in question.model.config else []),
+            *([IMAGES] if is_vision(question.model.config) else []),
             *_notes(question),
             *_evaluation_notes(step, workload),
             *([] if expandable else [ADVICE]),

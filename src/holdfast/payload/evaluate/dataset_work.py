@@ -12,7 +12,7 @@ from .batching import OutOfMemoryRowError, is_out_of_memory, run_batches
 from .generating import Generating
 from .loading import LoadedModel
 from .scoring import Classifying, Scoring
-from .seeing import SeeingScoring
+from .vision import VisionScoring
 from .work_request import WorkRequest
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -52,7 +52,7 @@ def _worker(work: WorkRequest, loaded: LoadedModel) -> Any:
 
         return Responding(loaded, work.batch_size)
     if work.kind == "score" and loaded.processor is not None:
-        return SeeingScoring(loaded)
+        return VisionScoring(loaded)
     makers: dict[str, Callable[[], Any]] = {
         "generate": lambda: Generating(loaded, work.generation),
         "score": lambda: Scoring(loaded),

@@ -8,7 +8,7 @@ from transformers import GenerationConfig
 from .loading import LoadedModel
 from .rendering import encode_prompt
 from .sampling import samplers
-from .seeing import batch_inputs, encode_seen, joinable
+from .vision import batch_inputs, encode_with_images, joinable
 from .work_request import GenerationRequest
 
 
@@ -35,8 +35,8 @@ class Generating:
     def prepare(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with the ids of its prompt, without its beginning if it is too long."""
         if self._loaded.processor is not None:
-            seen = encode_seen(self._loaded, row["prompt"], row.get("images", []))
-            return {"row": row["row"], "ids": seen.ids, "inputs": seen.inputs, "cut": False}
+            encoded = encode_with_images(self._loaded, row["prompt"], row.get("images", []))
+            return {"row": row["row"], "ids": encoded.ids, "inputs": encoded.inputs, "cut": False}
         ids = encode_prompt(self._loaded.tokenizer, row["prompt"]) or [self._loaded.tokenizer.pad_token_id]
         return {"row": row["row"], "ids": ids[-self._room :], "cut": len(ids) > self._room}
 

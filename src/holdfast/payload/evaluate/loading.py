@@ -23,7 +23,7 @@ class LoadedModel:
         tokenizer: Its tokenizer, with a padding token.
         device: Where it is.
         positions: The most tokens that it can read.
-        processor: What reads the rows of a model that sees; None for a model of texts.
+        processor: What reads the rows of a vision-language model; None for a model of texts.
     """
 
     model: Any
@@ -63,12 +63,12 @@ def _kind(request: ModelRequest) -> Any:
     """Return the class that loads the model."""
     if request.classifies:
         return transformers.AutoModelForSequenceClassification
-    return transformers.AutoModelForImageTextToText if request.sees else transformers.AutoModelForCausalLM
+    return transformers.AutoModelForImageTextToText if request.is_vision else transformers.AutoModelForCausalLM
 
 
 def _load_tokenizer(request: ModelRequest) -> tuple[Any, Any]:
     """Return the tokenizer, and the processor that it belongs to; None for a model of texts."""
-    if not request.sees:
+    if not request.is_vision:
         return transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left"), None
     processor = transformers.AutoProcessor.from_pretrained(request.tokenizer, padding_side="left")
     tokenizer = processor.tokenizer

@@ -16,7 +16,7 @@ class ModelRequest:
         tokenizer: The folder or Hub id of the tokenizer.
         template: The chat template to use if the tokenizer has none.
         classifies: Whether it has a classification head.
-        sees: Whether it takes images, so that a processor reads its rows.
+        is_vision: Whether it takes images, so that a processor reads its rows.
     """
 
     path: str
@@ -24,7 +24,7 @@ class ModelRequest:
     tokenizer: str
     template: str | None
     classifies: bool
-    sees: bool
+    is_vision: bool
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rows with images, for a model that sees: its own processor makes the inputs, as in TRL's collator."""
+"""Rows with images, for a vision-language model: its own processor makes the inputs, as in TRL's collator."""
 
 import base64
 import io
@@ -15,7 +15,7 @@ OF_TOKENS = ("token_type_ids", "mm_token_type_ids")
 
 
 @dataclass(frozen=True)
-class SeenText:
+class EncodedText:
     """A text with its images, as the model takes them.
 
     Attributes:
@@ -27,7 +27,7 @@ class SeenText:
     inputs: dict[str, Any]
 
 
-def encode_seen(loaded: LoadedModel, prompt: Any, images: list[dict[str, str]]) -> SeenText:
+def encode_with_images(loaded: LoadedModel, prompt: Any, images: list[dict[str, str]]) -> EncodedText:
     """Return a prompt with its images, up to where the answer begins."""
     text = prompt
     if is_chat(prompt):
@@ -91,7 +91,7 @@ def batch_inputs(rows: list[dict[str, Any]], width: int, device: torch.device) -
     return joined
 
 
-class SeeingScoring:
+class VisionScoring:
     """Gives the log-likelihood of each text of a row, one after the other, with the row's images before it."""
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -104,10 +104,10 @@ class SeeingScoring:
         texts = [self._encode(each["prompt"], each["answer"], images) for each in row["scored"]]
         return {"row": row["row"], "texts": texts}
 
-    def _encode(self, prompt: Any, answer: Any, images: list[dict[str, str]]) -> tuple[SeenText, list[int]]:
+    def _encode(self, prompt: Any, answer: Any, images: list[dict[str, str]]) -> tuple[EncodedText, list[int]]:
         tokenizer = self._loaded.tokenizer
         if not is_chat(prompt) and not is_chat(answer):
-            before = encode_seen(self._loaded, prompt or "", images)
+            before = encode_with_images(self._loaded, prompt or "", images)
             return before, list(tokenizer(str(answer), add_special_tokens=False)["input_ids"])
         turns = prompt if is_chat(prompt) else [{"role": "user", "content": prompt}]
         answered = answer if is_chat(answer) else [{"role": "assistant", "content": answer}]
@@ -116,7 +116,7 @@ class SeeingScoring:
         whole = str(tokenizer.apply_chat_template([*placed, *ending], tokenize=False))
         if not whole.startswith(begun):
             raise ValueError("the chat template writes the prompt otherwise when an answer follows")
-        before = encode_seen(self._loaded, turns, images)
+        before = encode_with_images(self._loaded, turns, images)
         return before, list(tokenizer(whole[len(begun) :], add_special_tokens=False)["input_ids"])
 
     def length(self, row: dict[str, Any]) -> int:
@@ -129,7 +129,7 @@ class SeeingScoring:
             {"row": row["row"], "cut": False, "scores": [self._score(*each) for each in row["texts"]]} for row in batch
         ]
 
-    def _score(self, before: SeenText, answer: list[int]) -> tuple[float, int]:
+    def _score(self, before: EncodedText, answer: list[int]) -> tuple[float, int]:
         """Return an answer's log-likelihood in nats, and its number of tokens."""
         device = self._loaded.device
         ids = torch.tensor([[*before.ids, *answer]], device=device)
@@ -146,9 +146,9 @@ class SeeingScoring:
         return float(chosen.double().sum()), ids.shape[1] - start
 
 
-def _process(loaded: LoadedModel, text: str, images: list[Any], *, special: bool) -> SeenText:
-    seen = {"images": [images]} if images else {}
-    found = dict(loaded.processor(text=[text], return_tensors="pt", add_special_tokens=special, **seen))
+def _process(loaded: LoadedModel, text: str, images: list[Any], *, special: bool) -> EncodedText:
+    given = {"images": [images]} if images else {}
+    found = dict(loaded.processor(text=[text], return_tensors="pt", add_special_tokens=special, **given))
     ids = found.pop("input_ids")[0].tolist()
     found.pop("attention_mask", None)
-    return SeenText(ids, found)
+    return EncodedText(ids, found)

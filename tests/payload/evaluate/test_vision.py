@@ -1,4 +1,4 @@
-"""Answers about images, by a model whose processor cuts them into tiles."""
+"""Answers about images, by a vision-language model whose processor cuts them into tiles."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from PIL import Image
 pytest.importorskip("torch")
 from holdfast.payload.evaluate.generating import Generating
 from holdfast.payload.evaluate.loading import load_model
-from holdfast.payload.evaluate.seeing import joinable
+from holdfast.payload.evaluate.vision import joinable
 from holdfast.payload.evaluate.work_request import GenerationRequest, ModelRequest
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 from tests.helpers.tiny_vision import make_tiny_tiles
@@ -25,7 +25,7 @@ def generating(tiny: Path, tmp_path: Path) -> Generating:
     make_tiny_tiles(tmp_path / "model", tiny)
     model = str(tmp_path / "model")
     return Generating(
-        load_model(ModelRequest(model, adapter=None, tokenizer=model, template=None, classifies=False, sees=True)),
+        load_model(ModelRequest(model, adapter=None, tokenizer=model, template=None, classifies=False, is_vision=True)),
         GREEDY,
     )
 

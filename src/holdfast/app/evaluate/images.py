@@ -1,4 +1,4 @@
-"""The images of a dataset's rows, for a model that sees: files by their paths, or bytes that the rows hold."""
+"""The images of a dataset's rows, for a vision-language model: files by their paths, or bytes that the rows hold."""
 
 import base64
 import hashlib
