@@ -54,3 +54,24 @@ def test_what_is_no_whole_image_is_named(tmp_path: Path, held: object, because: 
     (tmp_path / "words").write_text("words")
     with pytest.raises(ValueError, match=because):
         read_image(held, tmp_path, whole=True)
+
+
+def test_an_image_that_is_a_program_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For EPS, Pillow starts Ghostscript: here a stand-in, which would leave a file."""
+    started = tmp_path / "started"
+    (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch {started}\n")
+    (tmp_path / "gs").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    out = io.BytesIO()
+    Image.new("RGB", (20, 10)).save(out, "EPS")
+
+    assert read_image(out.getvalue(), tmp_path, whole=True) == ImageFacts("EPS", 20, 10)
+    assert not started.exists()
+
+
+def test_an_image_of_gigabytes_is_not_decoded(tmp_path: Path) -> None:
+    """Its header says how large it is; that it is cut off is not found."""
+    out = io.BytesIO()
+    Image.new("1", (20_000, 8_000)).save(out, "PNG")
+
+    assert read_image(out.getvalue()[:200], tmp_path, whole=True) == ImageFacts("PNG", 20_000, 8_000)

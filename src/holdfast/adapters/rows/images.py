@@ -5,6 +5,7 @@ never fetched.
 """
 
 import io
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import expanded, is_folder, is_there, read_foreign
 
 ADDRESSES: Final = ("http://", "https://")
+DECODED_FORMATS: Final = frozenset({"PNG", "JPEG", "MPO", "WEBP", "GIF", "BMP"})
+"""The formats that are decoded. For others, such as EPS, Pillow may start a program; of them, only the header is read."""
+DECODED_PIXELS: Final = 25_000_000
+"""The largest image that is decoded: a file of 46 bytes may be an image of gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def read_image(image: Any, folder: Path, *, whole: bool) -> ImageFacts:
     Args:
         image: As `encoded_image` takes it.
         folder: Where paths start.
-        whole: Whether to decode all of it, which finds files that are cut off.
+        whole: Whether to decode all of it, which finds files that are cut off: of a common format, up to 25 million pixels.
 
     Raises:
         ValueError: It cannot be read.
@@ -87,8 +92,11 @@ def read_image(image: Any, folder: Path, *, whole: bool) -> ImageFacts:
     source = encoded_image(image, folder)
     try:
         content = read_foreign(source) if isinstance(source, Path) else source
-        with Image.open(io.BytesIO(content)) as opened:
-            if whole:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # a large image is not decoded
+            opened = Image.open(io.BytesIO(content))
+        with opened:
+            if whole and opened.format in DECODED_FORMATS and opened.width * opened.height <= DECODED_PIXELS:
                 opened.load()
             return ImageFacts(opened.format or "unknown", *opened.size)
     except UnidentifiedImageError as error:

@@ -26,6 +26,7 @@ DECODED: Final = 1000
 class _Tally:
     """What was found so far: the images of each row with their columns, and the damaged ones by column."""
 
+    read: int = 0
     images: int = 0
     formats: Counter[str] = field(default_factory=Counter[str])
     rows: dict[int, list[tuple[str, ImageFacts]]] = field(default_factory=dict[int, list[tuple[str, ImageFacts]]])
@@ -67,7 +68,8 @@ def _read(source: RowSource, names: Sequence[str], limit: int) -> _Tally:
 
 def _add(tally: _Tally, number: int, name: str, image: Any, folder: Path) -> None:
     try:
-        facts = read_image(image, folder, whole=tally.images < DECODED)
+        tally.read += 1
+        facts = read_image(image, folder, whole=tally.read <= DECODED)
     except ValueError as error:
         rows = tally.damaged.setdefault(name, [])
         tally.because.setdefault(name, str(error))
