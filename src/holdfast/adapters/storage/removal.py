@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.private_files import write_private
 
 REMOVED: Final = "removed.json"
@@ -28,7 +29,7 @@ class Removal:
 def read_removal(folder: Path) -> Removal:
     """Return what was removed of a run, as far as its record can be read."""
     try:
-        record = json.loads((folder / REMOVED).read_text(encoding="utf-8"))
+        record = json.loads(read_foreign_text(folder / REMOVED))
         return Removal([str(each) for each in record["removed"]], str(record["because"]))
     except (OSError, ValueError, TypeError, KeyError):
         return Removal()
