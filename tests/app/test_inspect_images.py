@@ -67,6 +67,21 @@ def test_images_that_cannot_be_read_are_named_by_row(data: Path) -> None:
     assert answer["images"]["images"] == 1
 
 
+def test_check_of_a_job_names_images_that_are_not_there(data: Path) -> None:
+    """Their paths start in the folder of the data, as in training."""
+    job = data.parent.parent / "job.yaml"
+    job.write_text(f"method: sft\nmodel: builtin:tiny-chat\ndataset: {data.relative_to(job.parent)}\n")
+    codes = [each["code"] for each in holdfast.check(job, offline=True)["targets"][0]["findings"]]
+    assert "DAT247" not in codes
+    write(data, ["pictures/0.png", "pictures/none.png"])
+
+    answer = holdfast.check(job, offline=True)["targets"][0]
+
+    assert [each["message"] for each in answer["findings"] if each["code"] == "DAT247"] == [
+        "Row 1 has an image in `image` that cannot be read (no such file: pictures/none.png)"
+    ]
+
+
 def test_rows_whose_images_are_longer_than_max_length_are_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The processor says how many tokens an image becomes; it is stood in for, since it needs torch's neighbours."""
 

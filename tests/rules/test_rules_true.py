@@ -334,7 +334,10 @@ def test_every_example_is_accounted_for() -> None:
         "RWD114",  # tests/rules/test_named_functions.py calls such a function as the trainer does
         *("MOD134", "MOD140"),  # tests/rules/test_model_rules_true.py trains such models
         "DAT102",  # tests/rules/test_datasets.py compares with datasets itself
-        *("DAT247", "DAT248"),  # tests/app/test_inspect_images.py reads such images; the rules' sources say what a training did with them
+        *(
+            "DAT247",
+            "DAT248",
+        ),  # tests/app/test_inspect_images.py reads such images; the rules' sources say what a training did with them
         "CMB112",  # its source says what a vision-language model's trainer refused
         "RES104",  # about disks
         *(

@@ -65,6 +65,6 @@ def _read_rows(document: Document, path: Path) -> Scan:
     """
     if not is_there(path):
         raise SourceError(f"no such file or folder: {path.name}", where=str(path), fix="correct its path")
-    from holdfast.app.inspect.rows import scan_small  # which imports polars
+    from holdfast.app.inspect.small import scan_small  # which imports polars
 
     return scan_small(document.with_values([Set("dataset.path", str(path))], Place(document.path)))

@@ -64,7 +64,7 @@ def _scan(
     if not since(facts.api, "trl", OLDEST):
         return MissingFact(f"what its trainers make of rows is known from trl {OLDEST} on")
     files = {split: path for split, name in rows.files.items() if (path := outside.here.path(name))}
-    from holdfast.app.inspect.rows import scan_small  # which imports polars
+    from holdfast.app.inspect.small import scan_small  # which imports polars
 
     try:
         return scan_small(rows_document, files)

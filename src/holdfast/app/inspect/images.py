@@ -49,12 +49,27 @@ def scan_images(document: Document, source: RowSource, sight: DataPreview, limit
     if not has_pillow():
         return ImageScan(unread=f"Pillow is not installed: {install_command('vision')}")
     tally = _read(source, names, limit)
-    marked = tuple(
+    scan = ImageScan(images=tally.images, formats=dict(tally.formats.most_common()), marked=_marked(tally))
+    return _with_sizes(scan, tally, document, source) if tally.images else scan
+
+
+def unreadable_images(source: RowSource, sight: DataPreview, limit: int) -> tuple[DamagedRows, ...]:
+    """Return the rows whose images cannot be read; none where there is no Pillow.
+
+    Args:
+        source: The rows.
+        sight: What the first of them show.
+        limit: The most rows whose images are read.
+    """
+    names = [name for name in IMAGES if name in sight.columns]
+    return _marked(_read(source, names, limit)) if names and has_pillow() else ()
+
+
+def _marked(tally: _Tally) -> tuple[DamagedRows, ...]:
+    return tuple(
         DamagedRows("unreadable-image", name, len(rows), tuple(rows[:FIRST_ROWS]), tally.because[name])
         for name, rows in tally.damaged.items()
     )
-    scan = ImageScan(images=tally.images, formats=dict(tally.formats.most_common()), marked=marked)
-    return _with_sizes(scan, tally, document, source) if tally.images else scan
 
 
 def _read(source: RowSource, names: Sequence[str], limit: int) -> _Tally:

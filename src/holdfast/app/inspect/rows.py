@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from holdfast.adapters import hub
 from holdfast.adapters.foreign_files import expanded, is_there
-from holdfast.adapters.local.datasets import unreadable_data
 from holdfast.adapters.rows.hub import open_hub_rows
 from holdfast.adapters.rows.opening import open_rows, rows_of_files
 from holdfast.catalog.builtin import BUILTIN
@@ -29,36 +28,6 @@ from holdfast.ports import Rows
 
 SAMPLES: Final = 200
 """Rows that mappings are tried on, and reward functions are asked about."""
-
-
-LARGEST_BYTES: Final = 8 << 20
-"""Data up to this size is read whole by a check: in well under a second."""
-
-
-def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> Scan:
-    """Return a scan of every row of a job's data, if it is small and local.
-
-    Args:
-        document: The request.
-        files: The file of each split; of a file or folder that the job names itself, None.
-
-    Raises:
-        SourceError: It is large, or nobody can read it, which other rules tell.
-    """
-    source = RowSource(document, offline=True, files=files)
-    path = expanded(source.path)
-    size = 0
-    try:
-        for each in files.values() if files else [path] if path.is_file() else path.rglob("*"):
-            size += each.stat().st_size if each.is_file() else 0
-            if size > LARGEST_BYTES:
-                what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
-                raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
-    except OSError as error:
-        raise unreadable_data(error, source.path) from error
-    sight = source.look()
-    named = document.get("method", None)
-    return source.scan(sight, Method(named) if isinstance(named, str) else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,47 @@
+"""Data that is small enough to be read whole by a check."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.foreign_files import expanded
+from holdfast.adapters.local.datasets import unreadable_data
+from holdfast.app.inspect.images import unreadable_images
+from holdfast.app.inspect.rows import SAMPLES, RowSource
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.methods import Method
+from holdfast.core.scan import Scan
+
+LARGEST_BYTES: Final = 8 << 20
+"""Data up to this size is read whole by a check: in well under a second."""
+
+
+def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> Scan:
+    """Return a scan of every row of a job's data, and of the images of the first rows, if it is small and local.
+
+    Args:
+        document: The request.
+        files: The file of each split; of a file or folder that the job names itself, None.
+
+    Raises:
+        SourceError: It is large, or nobody can read it, which other rules tell.
+    """
+    source = RowSource(document, offline=True, files=files)
+    path = expanded(source.path)
+    size = 0
+    try:
+        for each in files.values() if files else [path] if path.is_file() else path.rglob("*"):
+            size += each.stat().st_size if each.is_file() else 0
+            if size > LARGEST_BYTES:
+                what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
+                raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
+    except OSError as error:
+        raise unreadable_data(error, source.path) from error
+    sight = source.look()
+    named = document.get("method", None)
+    scan = source.scan(sight, Method(named) if isinstance(named, str) else None)
+    # Where the paths of a script's images start, only the script knows.
+    unreadable = () if files else unreadable_images(source, sight, SAMPLES)
+    return replace(scan, marked=(*scan.marked, *unreadable))
