@@ -255,6 +255,7 @@ def test_a_script_is_rendered_to_standard_output_or_a_file(here: Path, capsys: p
     printed = capsys.readouterr().out
     assert run_command(["render", "job.yaml", "-o", "train.py"]) == 0
 
+    assert capsys.readouterr() == ("", "wrote train.py\n")
     assert (here / "train.py").read_text() == printed
     compile(printed, "train.py", "exec")
     assert "holdfast" not in {

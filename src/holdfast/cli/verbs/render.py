@@ -1,9 +1,13 @@
 """`holdfast render`."""
 
+from pathlib import Path
+from shlex import quote
+
 import click
 
 from holdfast.app.render.verb import render
 from holdfast.cli import options
+from holdfast.cli.output import echo
 
 
 @click.command("render")
@@ -19,4 +23,11 @@ def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
     script = render(job, set=sets, output=output)
     if output is None:
         click.echo(script, nl=False)
+    elif Path(output).is_dir():
+        from holdfast.engine.study.scripts import MAIN  # which imports what no job needs
+
+        names = sorted(path.name for path in Path(output).glob("*.py"))
+        echo(f"{output} has {', '.join(names)}; `python {quote(str(Path(output, MAIN)))}` starts the study", err=True)
+    else:
+        echo(f"wrote {output}", err=True)
     return 0
