@@ -41,8 +41,8 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield from _pruned([each for each in result.trials if each.pruned])
     yield from _failures(result.failed)
     yield ""
-    for line in describe_remaining(result.remaining):
-        yield f"  {style('to run', dim=True)}  {line}"
+    for label, line in zip(("to run", "time", "cost"), describe_remaining(result.remaining), strict=False):
+        yield f"  {style(label.ljust(6), dim=True)}  {line}"
     if result.best:
         yield f"  {style('model', dim=True)}   {result.best.model}"
     if result.verdict != "planned":
