@@ -116,11 +116,13 @@ def test_a_column_that_changes_its_type_comes_out_with_the_type_that_the_trainer
         name="job",
         sources={"mapping.py": found.mapping},
     )
-    (function,) = [
-        each for each in ast.parse(script).body if isinstance(each, ast.FunctionDef) and each.name == "rewrite"
-    ]
     module = names | {"load_file": lambda _: SimpleNamespace(rewrite=names["rewrite"])}
-    exec(ast.unparse(function), module)
+    for each in ast.parse(script).body:
+        match each:
+            case ast.FunctionDef(name="rewrite") | ast.Assign(targets=[ast.Name(id="TEXTS")]):
+                exec(ast.unparse(each), module)
+            case _:
+                pass
     in_a_job = module["rewrite"](rows)
 
     for mapped in (by_hand, in_a_job):

@@ -126,7 +126,7 @@ def test_a_job_may_say_that_signals_on_this_machine_are_nobodys(
     cause = decide(replace(PREEMPTED, confidence=0.6), RunState(attempts=(failed,)), 3, plan)[0]
 
     assert (cause.next_s is not None) == follows
-    assert ("`killed`" in cause.stops) == (allow == ["batch_size"])
+    assert ("`recover.allow: [killed]`" in cause.stops) == (allow == ["batch_size"])
 
 
 @pytest.mark.parametrize("reached", [[], [1], [2]])
