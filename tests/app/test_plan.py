@@ -853,3 +853,18 @@ def test_options_and_advice_for_a_command_line_name_its_flags() -> None:
     assert nowhere["advice"].startswith("Shorten --max_length, train an adapter (--use_peft)")
     text = [unstyle(render_plan(convert(each, PlanResult))) for each in (fits, nowhere)]
     assert not re.search(r"\b(?:train|model|where)\.[a-z]", "".join(text).replace("torch.", ""))
+
+
+@pytest.mark.parametrize(("name", "value"), [("CUDA_VISIBLE_DEVICES", "0"), ("NUM_GPUS_OVERRIDE", "1")])
+def test_of_a_gpu_that_only_a_variable_names_no_memory_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """No driver says how much it has, so no job is said to need more."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv(name, value)
+    job = tmp_path / "job.yaml"
+    job.write_text("method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:tiny-chat\nwhere: {backend: local}\n")
+
+    (target,) = holdfast.check([job], offline=True)["targets"]
+
+    assert [each["code"] for each in target["findings"] if each["code"].startswith("RES")] == []

@@ -62,7 +62,9 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     """
     this = Hardware(
         name=LOCAL.name,
-        gpus=machine.gpus,
+        gpus=tuple(
+            gpu for gpu in machine.gpus if gpu.memory_bytes
+        ),  # of one that only a variable names, nothing is known
         usd_per_hour=0.0,
         cores=machine.cpus,
         memory_bytes=machine.memory_bytes,
