@@ -217,7 +217,9 @@ def test_the_evaluation_split_has_columns_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl")
     write(tmp_path / "test.jsonl", b'{"a": 1}\n')
 
-    assert untyped(look(tmp_path, eval_split="test")) == Dataset(columns=("a", "b"), rows=1, eval_columns=("a",))
+    assert untyped(look(tmp_path, eval_split="test")) == Dataset(
+        columns=("a", "b"), rows=1, eval_columns=("a",), eval_rows=1
+    )
     assert untyped(look(tmp_path, split="train[:50%]")) == Dataset(columns=("a", "b"), rows=None)
 
 

@@ -115,7 +115,7 @@ def test_only_selected_rules_about_rows_are_asked() -> None:
 
 
 def test_a_large_file_is_left_to_inspect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.app.inspect.rows.LARGEST_BYTES", 100)
+    monkeypatch.setattr("holdfast.app.inspect.small.LARGEST_BYTES", 100)
     answer = check(UNCHANGED["a split"] + TRAIN.format(settings="", more=""), [])
     skip = next(each for each in answer["skipped"] if each["code"] == "DAT207")
     assert "more than a check reads" in skip["because"]
