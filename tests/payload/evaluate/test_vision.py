@@ -1,5 +1,7 @@
 """Answers about images, by a vision-language model whose processor cuts them into tiles."""
 
+import base64
+import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from PIL import Image
 pytest.importorskip("torch")
 from holdfast.payload.evaluate.generating import Generating
 from holdfast.payload.evaluate.loading import load_model
-from holdfast.payload.evaluate.vision import joinable
+from holdfast.payload.evaluate.vision import joinable, read_image
 from holdfast.payload.evaluate.work_request import GenerationRequest, ModelRequest
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 from tests.helpers.tiny_vision import make_tiny_tiles
@@ -58,3 +60,17 @@ def row(number: int, size: tuple[int, int] | None, folder: Path) -> dict[str, An
     file = folder / f"{number}.png"
     Image.effect_noise(size, 90).save(file)
     return {"row": number, "prompt": prompt, "images": [{"path": str(file), "base64": ""}]}
+
+
+def test_an_image_that_is_a_program_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For EPS, Pillow starts Ghostscript: here a stand-in, which would leave a file."""
+    started = tmp_path / "started"
+    (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch {started}\n")
+    (tmp_path / "gs").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    out = io.BytesIO()
+    Image.new("RGB", (20, 10)).save(out, "EPS")
+
+    with pytest.raises(ValueError, match="is not run"):
+        read_image({"path": "", "base64": base64.b64encode(out.getvalue()).decode()})
+    assert not started.exists()

@@ -59,11 +59,17 @@ def place_images(turns: list[dict[str, Any]], count: int) -> list[dict[str, Any]
 
 
 def read_image(source: dict[str, str]) -> Any:
-    """Return an image in RGB."""
+    """Return an image in RGB.
+
+    Raises:
+        ValueError: It is a program.
+    """
     from PIL import Image
 
     file = source["path"] or io.BytesIO(base64.b64decode(source["base64"]))
     with Image.open(file) as image:
+        if image.format == "EPS":  # which Pillow gives to Ghostscript
+            raise ValueError("an EPS image is a program, and is not run")
         return image.convert("RGB")
 
 
