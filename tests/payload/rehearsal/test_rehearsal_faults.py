@@ -1,5 +1,7 @@
 """What a rehearsal finds in jobs of all kinds, and that it lets good ones pass, TRL's own scripts among them."""
 
+import re
+
 import pytest
 
 from tests.helpers.rehearsal_faults import FAULTS
@@ -40,6 +42,13 @@ def test_a_length_that_cuts_off_every_answer_is_the_cause(rehearse: Rehearse, me
     assert failure.cause.signature.name == "completion-mask-drops-everything"
     assert "max_length=8" in failure.cause.cause
     assert "`max_length`" in failure.cause.fix
+
+
+def test_the_length_that_is_advised_lets_the_answers_in(rehearse: Rehearse) -> None:
+    """The rehearsal of the same job passes with it."""
+    failure = rehearse(job("answers-cut-off", "SFT", row=LONG_PROMPTS, settings="max_length=8")).failures[0]
+    (advised,) = re.findall(r"`max_length` to (\d+), the length of the longest row", failure.cause.fix)
+    assert told(rehearse(job("answers-fit", "SFT", row=LONG_PROMPTS, settings=f"max_length={advised}"))) == []
 
 
 @pytest.mark.parametrize("name", sampled(GOOD_JOBS, every=16))

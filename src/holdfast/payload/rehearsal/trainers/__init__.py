@@ -166,6 +166,7 @@ class TrainerHooks:
         if not hasattr(few_rows, "column_names") or not isinstance(few_rows, Sized):
             return
         if "SFTTrainer" in names:
+            trainer._holdfast_longest = tokens.longest_row(few_rows, tokens.tokenizer_of(trainer))
             tokens.look_at_answers(trainer, few_rows, self._events)
         if "DPOTrainer" in names:
             tokens.look_at_prompts(few_rows, self._events)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import torch
-from . import gradients, rates
+from . import gradients, rates, tokens
 from .batches import MATRIX
 from .ends import look_at_ends, report_ends
 from .regressions import look_at_classes, report_regression
@@ -100,7 +100,7 @@ def look_at_training(trainer: Any, events: EventWriter) -> None:
         if trainer._holdfast_cut and not events.has_shrunk("tokens"):
             most = trainer.args.max_length
             because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
-            fix = f"Raise `max_length` above {most}, so that the questions and the answers fit."
+            fix = tokens.advise_length(most, getattr(trainer, "_holdfast_longest", 0))
         events.fault("completion-mask-drops-everything", "tokenize", because, fix=fix)
     unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
     if 0 < unlearned < seen:

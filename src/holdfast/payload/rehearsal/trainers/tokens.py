@@ -87,8 +87,45 @@ def look_at_answers(trainer: Any, rows: Any, events: EventWriter) -> None:
     lengths = [length for row in list(rows)[:LOOKED_AT] if (length := _length(row, tokenizer))]
     if lengths and min(lengths) >= most:
         because = f"the questions alone fill the {most} tokens of `max_length` in each row: no answer is trained on"
-        fix = f"Raise `max_length` above {min(lengths)} tokens, by as much as the answers take."
+        fix = advise_length(min(lengths), longest_row(rows, tokenizer))
         events.fault("answers-not-in-training-text", "tokenize", because, fix=fix, shortest_question=min(lengths))
+
+
+def advise_length(too_short: int, longest: int) -> str:
+    """Return the fix for a `max_length` that leaves no answer.
+
+    Args:
+        too_short: A length, in tokens, that is still too short.
+        longest: Tokens of the longest row that was looked at; 0 if it is not known.
+    """
+    if longest > too_short:
+        return f"Raise `max_length` to {longest}, the length of the longest row looked at, or more."
+    return f"Raise `max_length` above {too_short}, so that the questions and the answers fit."
+
+
+def longest_row(rows: Any, tokenizer: Any) -> int:
+    """Return how many tokens the longest of a few rows has, uncut; 0 if that is not known."""
+    with suppress(Exception):  # a template's or a tokenizer's own code: what it raises, the trainer raises too
+        return max((_count_tokens(row, tokenizer) for row in list(rows)[:LOOKED_AT]), default=0)
+    return 0
+
+
+def _count_tokens(row: Mapping[str, Any], tokenizer: Any) -> int:
+    """Return the tokens of a row's conversation, of its prompt with its completion, or of its text; 0 for any other row."""
+    if "input_ids" in row:
+        return len(row["input_ids"])
+    parts = [row[name] for name in ("prompt", "completion") if name in row] or [row.get("messages", row.get("text"))]
+    if all(isinstance(part, str) for part in parts):
+        return len(tokenizer("".join(parts))["input_ids"])
+    if all(isinstance(part, list) for part in parts):
+        return _count_messages([message for part in parts for message in part], tokenizer, answered=True)
+    return 0
+
+
+def _count_messages(messages: list[Any], tokenizer: Any, *, answered: bool) -> int:
+    """Return the tokens of messages in the chat template, followed by the head of an answer unless they are answered."""
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=not answered)
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def _length(row: Any, tokenizer: Any) -> int:
@@ -97,8 +134,7 @@ def _length(row: Any, tokenizer: Any) -> int:
     if not messages or not isinstance(messages[-1], Mapping) or messages[-1].get("role") != "assistant":
         return 0
     with suppress(Exception):  # a template's own code: what it raises, the trainer has raised before
-        text = tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True)
-        return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+        return _count_messages(messages[:-1], tokenizer, answered=False)
     return 0
 
 
