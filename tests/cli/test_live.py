@@ -131,6 +131,16 @@ def test_the_training_process_is_heard_without_noise() -> None:
     assert shown.splitlines() == [long, "Killed"]
 
 
+def test_a_finished_bar_stands_before_the_steps_that_follow_it() -> None:
+    """A library leaves the bar of its last row on the screen for as long as it trains."""
+    bar = "Tokenizing train dataset: 100%|███| 40/40 [00:01<00:00, 40.0 ex/s]"
+
+    assert Terminal().shown([ASKED, *BEGUN], f"{bar}\n".encode(), [step(141)]).splitlines()[-2:] == [
+        bar,
+        "step 141/300  loss 7.59",
+    ]
+
+
 def test_brackets_of_the_process_are_no_markup() -> None:
     """`[rank0]` and `[/]` are text."""
     assert Terminal().shown([ASKED], b"[rank0]: [bold]x[/]\n") == "[rank0]: [bold]x[/]\n"

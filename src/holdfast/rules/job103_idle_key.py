@@ -1,10 +1,11 @@
 """Key that has no effect where the job runs.
 
 ## What it does
-Checks for keys of the job file that this version of holdfast, or the job's backend, does not implement.
+Checks for keys of the job file that the job's backend or its tracker does not read.
 
 ## Why is this bad
-You expect a budget or the hardware to take effect. The run does everything else, and silently ignores the key.
+You expect the hardware, a budget or a group of runs to take effect. The run does everything else, and silently ignores
+the key.
 
 ## Fix safety
 There is no automatic fix: removing the key would drop what you asked for. Do it by hand, or continue without it.
@@ -15,9 +16,9 @@ from collections.abc import Iterator
 from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.trackers import TRACKER_KEYS
 
-# Key: what does not happen. Each key has an effect now.
-IDLE: dict[str, str] = {}
+# Key: what does not happen.
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 PERMITTED = "hardware"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
@@ -26,10 +27,14 @@ UNPRICED = {"where.budget_usd": "this backend has no prices"}
 def check(job: Document) -> Iterator[Finding]:
     """Object to each key that was given a value and has no effect."""
     backend = backend_of(job)
-    here = {**({} if backend.chooses_hardware else UNCHOSEN), **({} if backend.has_flavors else UNPRICED)}
-    for key, instead in {**IDLE, **here}.items():
+    idle = {
+        **({} if backend.chooses_hardware else UNCHOSEN),
+        **({} if backend.has_flavors else UNPRICED),
+        **_untracked(job),
+    }
+    for key, instead in idle.items():
         if job.get(key) not in (ABSENT, None, [], {}):
-            yield Finding(key, f"`{key}` has no effect yet: {instead}")
+            yield Finding(key, f"`{key}` has no effect: {instead}")
     if PERMITTED in _listed(job.get("recover.allow", [])) and not backend.has_flavors:
         yield Finding(
             "recover.allow", f"`{PERMITTED}` of `recover.allow` has no effect: the {backend.name} backend has no other"
@@ -38,6 +43,15 @@ def check(job: Document) -> Iterator[Finding]:
     if not backend.spans_machines and isinstance(nodes, int) and nodes > 1:
         message = f"the {backend.name} backend has one machine, not {nodes}"
         yield Finding("where.nodes", message, severity=Severity.ERROR)
+
+
+def _untracked(job: Document) -> dict[str, str]:
+    """Return the keys that the job's tracker does not read, and why each has no effect."""
+    tracker = job.get("track.with", "none")
+    if not isinstance(tracker, str) or tracker not in TRACKER_KEYS:  # the reader of job files reports it
+        return {}
+    instead = f"{tracker} does not read it" if tracker != "none" else "`track.with` names no tracker"
+    return {f"track.{key}": instead for key in TRACKER_KEYS["trackio"] if key not in TRACKER_KEYS[tracker]}
 
 
 def _listed(value: object) -> list[object]:
@@ -56,17 +70,20 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.WARNING,
     check=check,
-    source="This version's own code: `app/run/verb.py` and `engine/script/render.py` read none of these keys.",
+    source="This version's own code: `app/run/verb.py` and the template of the training script read none of these keys.",
     bad=(
         Case(job=JOB + "recover: {allow: [hardware]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
         Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
         Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
+        Case(job=JOB + "track: {with: tensorboard, project: rates, group: warm-up}\n", at="track.group"),
+        Case(job=JOB + "track: {project: rates}\n", at="track.project"),
     ),
     good=(
         Case(job=JOB),
         Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, optimizer]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: [q4_k_m]}\nwhere: {nodes: 1}\n"),
+        Case(job=JOB + "track: {with: wandb, project: rates, group: warm-up, run: first}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),
 )

@@ -23,7 +23,7 @@ NESTED = (
     "\r                    \r\x1b[A\r100%|██████████| 6/6 [00:02<00:00,  3.84it/s]\n"
     "\r                    \x1b[A\n"
     "\rWriting model shards:   0%|          | 0/1 [00:00<?, ?it/s]\x1b[A"
-    "\rWriting model shards: 100%|██████████| 1/1 [00:00<00:00, 67.11it/s]\n"
+    "\rWriting model shards: 100%|██████████| 2/2 [00:00<00:00, 67.11it/s]\n"
     "done\n"
 ).encode()
 
@@ -61,9 +61,21 @@ def test_a_bar_inside_a_bar_leaves_nothing_behind() -> None:
     """An evaluation's bar goes down a row and up again; its drawings do not pile up."""
     assert show(NESTED) == [
         "Loading weights: 100%|██████████| 62/62 [00:00<00:00, 16055.25it/s]",
-        "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 67.11it/s]",
+        "Writing model shards: 100%|██████████| 2/2 [00:00<00:00, 67.11it/s]",
         "done",
     ]
+
+
+def test_finished_bars_can_be_had_before_the_next_line() -> None:
+    """They need not wait for a line that may never come; a bar that still grows stays."""
+    ended, growing = "Map: 100%|###| 9/9 [00:01<00:00, 9.0 ex/s]", "Pack:  50%|#  | 1/2 [00:01<00:01, 1.0 ex/s]"
+    stream = TerminalStream()
+    assert stream.feed(f"{ended}\n{growing}".encode()) == []
+
+    assert stream.release() == [ended]
+    assert stream.release() == []
+    assert stream.rows == [growing]
+    assert stream.feed(growing.replace("1/2", "2/2").join(["\r", "\ndone\n"]).encode())[-1] == "done"
 
 
 @given(st.lists(st.integers(0, len(NESTED)), max_size=20))

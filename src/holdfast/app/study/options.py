@@ -11,6 +11,7 @@ from holdfast.app.study.reading import StudyFile
 from holdfast.core.backends import capabilities_of
 from holdfast.core.job import Job
 from holdfast.core.plan import RunRequest
+from holdfast.core.trackers import TRACKER_KEYS
 from holdfast.engine.study.devices import device_sets
 
 NAMED_DIGITS = 6
@@ -70,8 +71,8 @@ def run_request(
 
 def tracked_names(job: Job, study: str) -> dict[str, str]:
     """Return the project and the group under which a tracker has the trials of a study, as far as the job names none."""
-    named = {"project": job.track.project, "group": job.track.group} if job.track.with_ != "none" else {}
-    return {key: study for key, name in named.items() if name is None}
+    keys = {"project", "group"}.intersection(TRACKER_KEYS[job.track.with_])
+    return {key: study for key in sorted(keys) if getattr(job.track, key) is None}
 
 
 def visible_devices() -> list[str]:

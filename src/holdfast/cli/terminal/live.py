@@ -103,8 +103,14 @@ class LiveView:
             before, self._polled = self._polled, line.plain if line else ""
             line = line if self._polled != before else None  # one outage or one phase has many polls
         is_step = isinstance(event, Reported) and isinstance(event.training_event, StepDone)
-        if not (is_step and self._live):  # the panel shows each step
+        if line and not (is_step and self._live):  # the panel shows each step
+            self._release_bars()
             self._say(line)
+
+    def _release_bars(self) -> None:
+        """Print the bars that reached their end, so that they stand before what happened after them."""
+        for stream in self._streams.values():
+            self._print(stream.release())
 
     def _say(self, line: Text | None) -> None:
         if line and (text := shown(line.plain)):

@@ -75,6 +75,11 @@ NOISE = (
         "the trainer's own bar, which has no name; the view's bar shows the same",
         " 40%|████      | 120/300 [00:26<00:39,  4.55it/s]",
     ),
+    Noise(
+        re.compile(rf"^Writing model shards: 100%\|[^|]*\| 1/1 {METER.pattern}$"),
+        "a model of one file has no shards to wait for; the view names each checkpoint",
+        "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 30.56it/s]",
+    ),
 )
 
 

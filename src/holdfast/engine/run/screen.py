@@ -12,6 +12,7 @@ from holdfast.engine.run.noise import METER, match_noise
 TOKENS = re.compile(
     r"\r|\n|\x1b\[(?P<up>\d*)A|(?P<style>\x1b\[[\d;]*m)|\x1b\[[\d;?]*[a-zA-Z]|(?P<text>[^\r\n\x1b]+)|\x1b"
 )
+ENDED = re.compile(r"\b(\d+)/\1 \[")  # the count of a bar that reached its end
 CUT = re.compile(r"\x1b(\[[\d;?]*)?$")
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 CONTROLS = dict.fromkeys(code for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\x1b")
@@ -52,6 +53,13 @@ class TerminalStream:
             finished += self._take(token)
         return finished
 
+    def release(self) -> list[str]:
+        """Return the finished rows that are held back, down to the last bar that reached its end."""
+        ended = max(
+            (number for number, row in enumerate(self._rows[: self._row], start=1) if _has_ended(row)), default=0
+        )
+        return self._take_off(ended)
+
     def close(self) -> list[str]:
         """Return the remaining lines at the end of the stream."""
         rows, self._rows, self._row = self._rows, [""], 0
@@ -87,10 +95,13 @@ class TerminalStream:
         """Return the rows that cannot be redrawn any more: all down to the last that is no bar, and bars too far up."""
         done = self._rows[:-1]
         settled = max((number for number, row in enumerate(done, start=1) if not _is_bar(row)), default=0)
-        settled = max(settled, len(done) - NESTED)
-        self._rows = self._rows[settled:]
-        self._row -= settled
-        return self._worth_seeing(done[:settled])
+        return self._take_off(max(settled, len(done) - NESTED))
+
+    def _take_off(self, count: int) -> list[str]:
+        """Remove the first rows, and return what is worth seeing of them."""
+        done, self._rows = self._rows[:count], self._rows[count:]
+        self._row -= count
+        return self._worth_seeing(done)
 
     def _worth_seeing(self, rows: list[str]) -> list[str]:
         drawn = (row for row in rows if row.strip() or not row)  # a row of blanks is where a bar was wiped out
@@ -124,6 +135,10 @@ def plain(line: str) -> str:
 def _is_bar(row: str) -> bool:
     meter = METER.search(row)
     return meter is not None and not row[meter.end() :].strip()
+
+
+def _has_ended(row: str) -> bool:
+    return _is_bar(row) and ENDED.search(row) is not None
 
 
 def _split(row: str) -> list[str]:
