@@ -115,6 +115,14 @@ def test_a_key_that_looks_like_a_commit_is_known_by_its_name(key: str, name: str
     ("text", "kept"),
     [
         ("postgres://me:s3cr3t-w0rd@db/x", "postgres://me:[redacted]@db/x"),
+        (
+            "GET https://host/a.py?ref=main&token=0a1b2c3d4e5f6071&n=2 and https://host/b?sig=aB%2Bcdef12",
+            "GET https://host/a.py?ref=main&token=[redacted]&n=2 and https://host/b?sig=[redacted]",
+        ),
+        (
+            "https://bucket.example/k?X-Amz-Date=20261128T1&X-Amz-Signature=0123456789abcdef",
+            "https://bucket.example/k?X-Amz-Date=20261128T1&X-Amz-Signature=[redacted]",
+        ),
         ("Authorization: Bearer 0a1b2c3d4e5f6071", "Authorization: Bearer [redacted]"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIE" * 20 + "\n-----END RSA PRIVATE KEY-----",
@@ -133,6 +141,8 @@ def test_secrets_that_have_a_place_of_their_own_are_taken_out(text: str, kept: s
         "https://user:${TOKEN}@huggingface.co/me/x",
         'f"https://user:{token}@huggingface.co"',
         "https://user:password@host/",
+        "https://host/a.py?token=$TOKEN_NAME&sort_key=created_at_desc",
+        'f"https://host/a.py?token={hub_token}"',
         'hub_token=os.environ["HF_TOKEN"]',
         'api_key = get_secret_2024_v2_final("wandb")',
         "WANDB_API_KEY=${{ secrets.WANDB_API_KEY }}",

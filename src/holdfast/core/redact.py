@@ -72,6 +72,12 @@ SHAPES: Final = (
         _is_no_word,
     ),
     SecretShape(
+        re.compile(
+            r"[?&](?i:X-(?:Amz|Goog)-(?:Signature|Security-Token)|sig(?:nature)?"
+            r"|(?:access_|auth_|api_|private_)?(?:token|key)|apikey|password|secret)=(?P<secret>(?![$%*{<\[])[^\s&;#'\"<>]{8,})"
+        )  # in the query of an address
+    ),
+    SecretShape(
         re.compile(r"(?i:\bauthorization\W{1,5}(?:bearer|basic|token)\s+)(?P<secret>(?=[^\s\d]*\d)[\w.~+/=-]{12,})")
     ),
     SecretShape(
