@@ -14,7 +14,6 @@ from holdfast.cli.text.markdown import WIDTH, render_markdown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, all_keys
 from holdfast.rules import AREAS, all_rules
-from holdfast.rules.job103_idle_key import IDLE
 from holdfast.signatures import all_signatures
 
 SCREEN = 50  # lines
@@ -123,12 +122,6 @@ def test_each_key_of_a_job_has_its_type_its_default_and_an_example() -> None:
         Job.model_validate({**NEEDED, **value})
     assert "- `recover.attempts` (whole number above 0, default 3): " in text
     assert "- `method` (sft, dpo, grpo, reward, kto or rloo, required): " in text
-
-
-def test_a_key_without_effect_says_so() -> None:
-    """What JOB103 warns of stands with the key."""
-    for key in IDLE:
-        assert "Has no effect yet." in explain(key)["text"], key
 
 
 def test_an_argument_that_is_passed_on_has_its_classes() -> None:

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from io import StringIO
+from types import NoneType
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -45,6 +47,16 @@ def render_inline(value: Any, quote: str = "") -> str:
     >>> render_inline({"r": 16, "modules": ["q", "no: way"], "dropout": 2e-5})
     "{r: 16, modules: [q, 'no: way'], dropout: 2e-05}"
     """
+    return _render_word(value, quote) if isinstance(value, (str, int, NoneType)) else _render(value, quote)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _render_word(value: str | int | None, quote: str) -> str:
+    """Return a name, a whole number, a truth value or null; jobs have the same ones again and again."""
+    return _render(value, quote)
+
+
+def _render(value: Any, quote: str) -> str:
     yaml = YAML(typ="safe", pure=True)
     yaml.Representer = type("Quoting", (_Representer,), {"quote": quote})
     yaml.default_flow_style, yaml.width = True, UNBROKEN
