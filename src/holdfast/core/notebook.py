@@ -4,14 +4,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from holdfast.core.json_text import parse_json
-
-NOTEBOOK: Final = ".ipynb"
-"""How the name of a notebook ends."""
+from holdfast.core.target_kind import TargetKind, target_kind
 
 
 def is_notebook(path: str) -> bool:
     """Tell by its name whether a file is a notebook."""
-    return path.endswith(NOTEBOOK)
+    return target_kind(path) is TargetKind.NOTEBOOK
 
 
 @lru_cache(maxsize=1)

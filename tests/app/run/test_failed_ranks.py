@@ -10,8 +10,7 @@ import pytest
 from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.verb import run
 from holdfast.results.run import RunResult
-from tests.app.run.test_remedied_trainings import JOB, ROWS, difference, fault
-from tests.helpers import training_faults
+from tests.app.run.test_remedied_trainings import FAULTS, JOB, ROWS, difference, fault
 
 pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1200)]
 Training = Callable[[str], RunResult]
@@ -30,7 +29,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
         if name not in known:
             folder = tmp_path_factory.mktemp("run")
             (folder / "job.yaml").write_text(JOB)
-            (folder / "faults.py").write_text(Path(training_faults.__file__).read_text())
+            (folder / "faults.py").write_text(FAULTS.read_text())
             (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
             sets = (fault(name), "where.processes=2", f"where.options={{python: '{sys.executable}'}}")
             with pytest.MonkeyPatch.context() as patch:

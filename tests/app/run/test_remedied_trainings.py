@@ -11,9 +11,10 @@ from safetensors.torch import load_file
 from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.verb import run
 from holdfast.results.run import RunResult
-from tests.helpers import training_faults
 from tests.helpers.forked_backend import ForkedBackend
 
+FAULTS = Path(__file__).parents[2] / "helpers" / "training_faults.py"
+"""Imported by the training alone: it imports the trainers."""
 JOB = """\
 method: sft
 model: builtin:tiny-chat
@@ -49,7 +50,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
         if sets not in known:
             folder = tmp_path_factory.mktemp("run")
             (folder / "job.yaml").write_text(JOB)
-            (folder / "faults.py").write_text(Path(training_faults.__file__).read_text())
+            (folder / "faults.py").write_text(FAULTS.read_text())
             (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(folder)
