@@ -422,6 +422,7 @@ def test_what_was_trained_to_the_end_trains_no_further(straight: Ended, training
     assert straight.weights() == before
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_two_ranks_stop_together(pair: Ended) -> None:
     """One was asked, both save; one speaks; the manifest covers what each wrote."""

@@ -171,6 +171,7 @@ def test_models_that_give_nothing(
         do_work(model, [work], lambda _: None)
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_takes_one_dataset_with_it(models: Path, tmp_path: Path) -> None:
     """As the system does where memory is short: the others are done by another process."""
     rows = [{"row": at, "prompt": f"{at} plus"} for at in range(60)]

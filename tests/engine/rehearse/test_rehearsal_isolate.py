@@ -419,6 +419,7 @@ def _failure(stage: Any) -> Failure:
     return Failure(stage=stage, cause=name_cause("user-code-error", "it failed", {}), where="train.py:3")
 
 
+@pytest.mark.long
 def test_rows_that_the_script_reads_by_itself_blame_no_code() -> None:
     """Where no other rows could be given, that a failure stays says nothing about the code."""
     failure = _failure("step")

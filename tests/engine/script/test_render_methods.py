@@ -175,6 +175,7 @@ def test_each_evaluation_is_kept(train: Callable[..., Done]) -> None:
     assert "equals? -> " in done.said
 
 
+@pytest.mark.long  # as in `tests/app/run/test_run.py`, from a script
 def test_a_resumed_run_ends_with_the_same_weights(train: Callable[..., Done]) -> None:
     """Going on from a checkpoint, and without looking at completions, gives the model of the unbroken run, to the bit."""
     whole = train("sft", {"method": "sft", **METHODS["sft"]})

@@ -46,7 +46,7 @@ def rehearse_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse
         yield play
 
 
-@pytest.mark.parametrize("launcher", sampled(["torchrun --nproc_per_node 1", "python -u", "accelerate launch"], 3))
+@pytest.mark.parametrize("launcher", sampled(["python -u", "torchrun --nproc_per_node 1", "accelerate launch"], 3))
 def test_a_module_is_run_as_python_runs_it(play: Rehearse, launcher: str) -> None:
     """With its package, from the folder that it is started in, which its imports are relative to."""
     found = play(*launcher.split(), "-m", "app.main", "--lr", "1e-4", **PACKAGE)
