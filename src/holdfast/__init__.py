@@ -16,7 +16,7 @@ prints an error, it raises HoldfastError, with `what`, `where` and `fix`.
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.app import VERBS, in_json, load_api
+from holdfast.app import in_json, load_api
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Return a verb, imported when it is first used, or the release."""
-    if name in VERBS:
+    if name in __all__:
         return load_api(name)
     if name == "__version__":
         from importlib.metadata import version  # slow to import, and few ask

@@ -183,7 +183,7 @@ def test_a_file_of_a_run_may_be_anything(folder: Path, name: str) -> None:
     (run / "attempts" / "1").mkdir(parents=True)
     (run / "results").mkdir()
     lines = [
-        {"kind": "asked", "fields": {"at_s": 1.0, "folder": str(run), "about": {"method": "sft"}}},
+        {"kind": "requested", "fields": {"at_s": 1.0, "folder": str(run), "about": {"method": "sft"}}},
         {"kind": "starting", "fields": {"at_s": 2.0, "attempt": 1, "backend": "local"}},
         {"kind": "started", "fields": {"at_s": 2.0, "attempt": 1, "id": "1"}},
         {"kind": "closed", "fields": {"at_s": 3.0, "stage": "failed", "because": "it failed", "codes": ["ARG101"]}},

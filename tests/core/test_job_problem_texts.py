@@ -73,10 +73,11 @@ def nested(key: str, value: str) -> str:
 def test_no_message_is_in_the_words_of_the_library_and_no_fix_is_no_number(value: str) -> None:
     cases: list[tuple[str, Any]] = [(JOB + nested(key, value), parse_job) for key in JOB_KEYS]
     cases += [(STUDY + nested(key, value), parse_study) for key in (*STUDY_KEYS, *SPACES)]
-    for text, parse in cases:
-        for error in errors_of(text, parse):
-            assert not LIBRARY.search(error.what), (text, error.what)
-            assert not re.search(r"`(nan|inf|-inf)`|correct `\d+`|`\d+: …`", error.fix), (text, error.fix)
+    errors = [(text, error) for text, parse in cases for error in errors_of(text, parse)]
+    assert errors
+    for text, error in errors:
+        assert not LIBRARY.search(error.what), (text, error.what)
+        assert not re.search(r"`(nan|inf|-inf)`|correct `\d+`|`\d+: …`", error.fix), (text, error.fix)
 
 
 @pytest.mark.parametrize(

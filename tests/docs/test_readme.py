@@ -20,7 +20,9 @@ def test_the_job_is_the_one_that_is_shown() -> None:
 
 def test_files_and_options_are_there() -> None:
     """Every file that a command names lies in the folder, and every option is the command's."""
-    for line in re.findall(r"^\$ holdfast (.+)$", "\n".join(BLOCK.findall(TEXT)), re.MULTILINE):
+    lines = re.findall(r"^\$ holdfast (.+)$", "\n".join(BLOCK.findall(TEXT)), re.MULTILINE)
+    assert len(lines) >= 6
+    for line in lines:
         for words in (each.partition(" -- ")[0].split() for each in line.split(" && holdfast ")):
             command = cli.get_command(None, words[0])  # type: ignore[arg-type]  # no context is needed
             assert command is not None, line

@@ -180,7 +180,7 @@ def test_leaves_good_example(rule: Rule, case: Case) -> None:
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_guesses_nothing(rule: Rule) -> None:
-    """Where the source hides a value that a rule objects to, the rule is skipped, or objects to the name alone."""
+    """Where the source hides a value that a rule objects to, it reports nothing but what is about the name alone."""
     for case in rule.bad:
         document = read(case.kind, case.source)[0]
         written = {render_key(path) for path, _ in leaves(document.values)}

@@ -159,7 +159,8 @@ def find_verb(words: list[str]) -> str | None:
 def wants_json(words: list[str]) -> bool:
     """Whether the command line asks for JSON. It is not parsed for this, since parsing may be what failed.
 
-    >>> wants_json(["runs", "--format", "json"]), wants_json(["runs", "--format=text"])
+    >>> wants_json(["runs", "--format", "json"]), wants_json(["run", "train.py", "--", "--format=json"])
     (True, False)
     """
+    words = words[: words.index("--")] if "--" in words else words  # what follows is the script's
     return "--format=json" in words or ("--format", "json") in pairwise(words)

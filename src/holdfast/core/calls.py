@@ -27,6 +27,7 @@ class Guard:
         catches: Names of the exceptions that an enclosing `try` handles, and does not raise again.
         because: Why nothing at all can be said of it, such as `in a branch on a library's version`; empty if it can.
         unreachable: Whether the program never runs it.
+        in_handler: Whether it is in an `except` clause: the other way of what was tried, which runs only after an error, and may fail.
         wraps: Whether what nothing can be said of is a class that hands its arguments on to the constructor of the class that it
             replaces. What this constructor refuses of the arguments as they are written is then still an error.
     """
@@ -34,6 +35,7 @@ class Guard:
     catches: frozenset[str] = frozenset()
     because: str = ""
     unreachable: bool = False
+    in_handler: bool = False
     wraps: bool = False
 
     def tolerates(self, exception: str) -> bool:

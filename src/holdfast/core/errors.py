@@ -4,6 +4,7 @@
   - UsageError        the question was wrong: bad option, missing target, missing extra
     - UnexportableError  GGUF files of a model cannot be made, for a known reason
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
+      - MisspeltKeyError  a key of a job file is misspelt
       - RuleError     a rule objects to a job file that breaks its schema too
     - ScriptArgumentsError  a script needs other arguments
     - LaterPythonError  a script is written for a newer Python than this one

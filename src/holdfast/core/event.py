@@ -370,8 +370,6 @@ KINDS: Mapping[str, type[Event]] = {
 }
 """Events by the word that the ledger keeps for each."""
 WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
-EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_requested"}
-"""Words of ledgers that an earlier version wrote."""
 
 
 def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]:
@@ -404,7 +402,6 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     Raises:
         LedgerError: The kind is unknown, or a field is missing or of the wrong type.
     """
-    kind = EARLIER_WORDS.get(kind, kind)
     if kind not in KINDS:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
     try:

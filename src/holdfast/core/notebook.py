@@ -1,7 +1,7 @@
 """The cells of code in a notebook, of format 3 or 4, as far as they are what the format says."""
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from holdfast.core.json_text import parse_json
 from holdfast.core.target_kind import TargetKind, target_kind

@@ -31,7 +31,13 @@ class ClassStatement:
 
 @dataclass(frozen=True, slots=True)
 class FunctionStatement:
-    """A function statement; `owner` is the class of a bound method that a module offers as a function."""
+    """A function statement.
+
+    Attributes:
+        module: The module that it stands in.
+        node: The statement.
+        bound: Whether a module offers it as a function, although it is a bound method.
+    """
 
     module: str
     node: ast.FunctionDef | ast.AsyncFunctionDef

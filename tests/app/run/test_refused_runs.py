@@ -16,11 +16,8 @@ from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import (
     Closed,
-    Event,
     RunRequested,
     RunStage,
-    Stopper,
-    StopRequested,
     event_from_json,
     event_to_json,
 )
@@ -145,15 +142,6 @@ def test_report_of_a_refused_run_has_the_cause(run: Run) -> None:
     assert "The callback `Log.on_log` raises KeyError" in page
     assert "Correct `Log.on_log` at train.py:5." in page
     assert "holdfast rehearse train.py" in page
-
-
-@pytest.mark.parametrize("event", [RunRequested(at_s=1.0, folder="f"), StopRequested(at_s=1.0, by=Stopper.PERSON)])
-def test_ledger_of_an_older_holdfast_is_read(event: Event) -> None:
-    """It has other words for two events."""
-    kind, fields = event_to_json(event)
-    earlier = {"requested": "asked", "stop_requested": "stopasked"}[kind]
-
-    assert event_from_json(earlier, fields) == event_from_json(kind, fields) == event
 
 
 def test_event_of_an_older_holdfast_is_read_as_before() -> None:

@@ -7,16 +7,12 @@ something that the source does not show.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from holdfast.core.calls import AttributeRead, Call, Guard, Import
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.engine.check.rule_runner import severity_of
-
-HANDLER: Final = "in an `except` clause"
-"""How the reason of code begins that runs only after an error: it is the other way of what was tried, and may fail."""
-
 
 Item = TypeVar("Item", Import, Call, AttributeRead)
 """What a guard may stand around."""
@@ -44,7 +40,7 @@ def _errors(results: Iterable[Finding | Skip]) -> Iterator[Finding]:
 
 def _is_open_question(guard: Guard) -> bool:
     """True if a guard keeps the rules from judging what may well run."""
-    return bool(guard.because) and not guard.unreachable and not guard.because.startswith(HANDLER)
+    return bool(guard.because) and not guard.unreachable and not guard.in_handler
 
 
 def _reasons(document: Document) -> dict[int, str]:

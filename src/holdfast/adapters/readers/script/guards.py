@@ -12,7 +12,7 @@ from holdfast.core.document import Unknown
 
 IN_VERSION_BRANCH: Final = Guard(because="in a branch on a library's version")
 AFTER_VERSION_CHECK: Final = Guard(because="after a check of a library's version")
-IN_HANDLER: Final = Guard(because="in an `except` clause: reached only after an error")
+IN_HANDLER: Final = Guard(because="in an `except` clause: reached only after an error", in_handler=True)
 RIVALS: Final = Guard(because="several branches make it in different ways")
 
 ABOUT_VERSIONS: Final = re.compile(
