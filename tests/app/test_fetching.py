@@ -97,7 +97,7 @@ def test_the_token_goes_to_no_other_host(hub: LoopbackHub) -> None:
 @pytest.mark.parametrize(
     ("address", "what", "fix"),
     [
-        ("HOST/page.py", "a page stands there, and no script", "raw"),
+        ("HOST/page.py", "the address leads to a web page, not to a script", "raw"),
         ("HOST/none.py", "there is no such file", "browser"),
         ("HOST/large.py", "larger than 5 MB", "name a script"),
         ("http://example.org/train.py", "not encrypted", "https://example.org/train.py"),

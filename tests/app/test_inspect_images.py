@@ -83,7 +83,7 @@ def test_check_of_a_job_names_images_that_are_not_there(data: Path) -> None:
 
 
 def test_rows_whose_images_are_longer_than_max_length_are_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The processor says how many tokens an image becomes; it is stood in for, since it needs torch's neighbours."""
+    """The processor says how many tokens an image takes; it is stood in for, since it needs torch's neighbours."""
 
     def count(model: str, sizes: list[tuple[int, int]], *, offline: bool) -> list[int]:  # noqa: ARG001 - as the real one
         return [100 * width for _, width in sizes]

@@ -430,7 +430,7 @@ def test_a_notebook_from_standard_input_is_refused(capsys: pytest.CaptureFixture
     monkeypatch.setattr("sys.stdin", Lines(json.dumps({"cells": [cell]})))
     code, told = tell(capsys, "-")
     assert code == 2
-    assert "standard input holds a notebook" in told
+    assert "standard input is a notebook" in told
 
 
 class Lines:

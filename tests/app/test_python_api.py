@@ -16,7 +16,7 @@ TARGETS = {
     "targets", "code", "data", "target", "run", "checkpoint", "job",
 }  # fmt: skip
 NOT_OPTIONS = {
-    "arguments",  # behind `--`
+    "arguments",  # after `--`
     "cache",  # --no-cache
     "edits",  # --format says whether
     "on_progress", "observer", "warm", "confirm",  # who is there meanwhile

@@ -28,12 +28,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("verb", ["check", "plan", "rehearse", "run"])
 @pytest.mark.parametrize("target", ["job.yaml", "go.sh"])
 def test_only_a_script_takes_arguments(capsys: pytest.CaptureFixture[str], verb: str, target: str) -> None:
-    """Arguments behind `--` that nothing would read are not passed over."""
+    """Arguments after `--` that nothing would read are not passed over."""
     code = run_command([verb, target, "--", "--lr", "1"])
     said = capsys.readouterr().err
 
     assert code == 2
-    assert f"{target} is not a script, and takes no arguments behind `--`" in said
+    assert f"{target} is not a script, so it takes no arguments after `--`" in said
     assert ("`--set KEY=VALUE`" in said) == (target == "job.yaml")
     assert not Path("runs").exists()
 

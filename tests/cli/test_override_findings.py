@@ -118,7 +118,7 @@ def test_a_run_is_refused_likewise(
     [("check", "train.py"), ("rehearse", "train.py"), ("run", "train.py"), ("check", "recipe.yaml")],
 )
 def test_a_script_has_no_keys(capsys: pytest.CaptureFixture[str], here: Path, verb: str, target: str) -> None:
-    """An override that has no effect is refused: a script's arguments stand behind `--`."""
+    """An override that has no effect is refused: a script's arguments stand after `--`."""
     (here / "recipe.yaml").write_text("model_name_or_path: tiny\ndataset_name: rows\noutput_dir: sft\n")
     code = run_command([verb, target, "--set", "train.learning_rate=1e-5"])
     told = capsys.readouterr()

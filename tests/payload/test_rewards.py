@@ -45,9 +45,9 @@ BAD = {
         "import json\ndef deep(completions, **kwargs):\n    return [json.loads('no') for c in completions]\n",
         r"it raises JSONDecodeError: .* \(rewards.py, line 3\)",
     ),
-    "few": ("def few(completions, **kwargs):\n    return [1.0]\n", "it gives 1 rewards for 20 completions"),
-    "nothing": ("def nothing(completions, **kwargs):\n    pass\n", "it gives None, and no list of rewards"),
-    "one": ("def one(completions, **kwargs):\n    return 1.0\n", "it gives a float, and no list of rewards"),
+    "few": ("def few(completions, **kwargs):\n    return [1.0]\n", "it returns 1 rewards for 20 completions"),
+    "nothing": ("def nothing(completions, **kwargs):\n    pass\n", "it returns None, not a list of rewards"),
+    "one": ("def one(completions, **kwargs):\n    return 1.0\n", "it returns a float, not a list of rewards"),
     "words": ("def words(completions, **kwargs):\n    return ['1.0' for c in completions]\n", "its reward 0 is a str"),
     "lists": ("def lists(completions, **kwargs):\n    return [[1] for c in completions]\n", "its reward 0 is a list"),
     "strict": (

@@ -1,1 +1,1 @@
-"""Doors to the real world: one file each, behind the shapes in `ports`."""
+"""Adapters: all input and output, behind the protocols in `ports`."""

@@ -23,7 +23,7 @@ POSITION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
 class Absent(Enum):
-    """The one value `ABSENT`: nobody wrote anything under that key."""
+    """The one value `ABSENT`: the key is not set."""
 
     ABSENT = "absent"
 

@@ -280,7 +280,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosed:
-    """The cause was sought why an attempt failed.
+    """The cause of an attempt's failure was looked for.
 
     Attributes:
         name: The class of failure; empty if none was found.

@@ -1,4 +1,4 @@
-"""Facts: what the outside said of a job. Rules read these and never fetch."""
+"""Facts about the world outside a job. Rules read facts and never fetch them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -126,7 +126,7 @@ class Dataset:
         """Number of rows of the split.
 
         Raises:
-            MissingFactError: Nobody counted them.
+            MissingFactError: The rows were not counted.
         """
         if self.rows is None:
             raise MissingFactError("dataset.rows", "they were not counted, since that would read all of them")

@@ -1,6 +1,6 @@
 """The job: what a user asks for, before anything is looked up. `docs/job.schema.json` is its schema.
 
-A key with nothing after it is as good as none: its default holds.
+A key without a value has its default.
 """
 
 import re

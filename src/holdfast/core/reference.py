@@ -85,7 +85,7 @@ class Lookup(Generic[Found_co]):
     Attributes:
         reference: What the job names.
         found: What is there, or None if it is not known.
-        because: Why nobody could.
+        because: Why it is not known.
         doubt: Of what is not here: why it may be there all the same when the job runs. Empty if it surely is not.
         hint: Of what may be on the Hub: what lies here and may have been meant.
     """

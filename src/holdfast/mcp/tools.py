@@ -179,7 +179,7 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "resume": ("It may have to be confirmed, as `run`.",),
     "study": (
-        "With `show`, it tells what the trials have given so far; called again, it goes on where it was.",
+        "With `show`, it returns the results so far. Called again, it continues.",
         "`explain` with the code `study` lists the keys of a study file. It may have to be confirmed, as `run`.",
     ),
     "evaluate": (

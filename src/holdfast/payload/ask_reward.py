@@ -98,7 +98,7 @@ def rewritten(function: Any, row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as `dataset.map` would have it from the function."""
     given_back = function(row)
     if not isinstance(given_back, dict):
-        raise UnusableError(f"it gives {article(given_back)}, and no row")
+        raise UnusableError(f"it returns {article(given_back)}, not a row")
     return given_back
 
 
@@ -188,9 +188,9 @@ def read(given_back: Any, count: int, what: str = "reward") -> list[float | None
     try:
         values = list(given_back)
     except TypeError:
-        raise UnusableError(f"it gives {article(given_back)}, and no list of {what}s") from None
+        raise UnusableError(f"it returns {article(given_back)}, not a list of {what}s") from None
     if len(values) != count:
-        raise UnusableError(f"it gives {len(values)} {what}s for {count} completions")
+        raise UnusableError(f"it returns {len(values)} {what}s for {count} completions")
     return [None if value is None else number(value, f"{what} {at}") for at, value in enumerate(values)]
 
 

@@ -104,7 +104,9 @@ dataset: trl-lib/Capybara
 evaluate: [{dataset: test.jsonl, metric: [exact_match, "own.py:score"], at_least: exact_match=0.6, rewards: think_format_reward}]
 """
 FACTS: dict[str, object] = {"files": {"own.py": NamedFile(names=frozenset({"score"}))}, "absent_data": {}}
-ABSENT = NamedFile(problem="there is no file `own.py`, neither beside the job file nor here; name a Python file")
+ABSENT = NamedFile(
+    problem="`own.py` is neither in the job file's folder nor in the working directory; name a Python file"
+)
 
 RULE = Rule(
     code="EVL107",

@@ -69,7 +69,9 @@ rewards: [accuracy_reward, "scores.py:brevity"]
 PLAIN = JOB.replace(', map: "rows.py:shorten"', "")
 OTHER = NamedFile(names=frozenset({"shorten", "brevity"}))
 FACTS: dict[str, object] = {"files": {"rows.py": OTHER, "scores.py": OTHER}}
-ABSENT = NamedFile(problem="there is no file `rows.py`, neither beside the job file nor here; did you mean `row.py`?")
+ABSENT = NamedFile(
+    problem="`rows.py` is neither in the job file's folder nor in the working directory; did you mean `row.py`?"
+)
 
 RULE = Rule(
     code="JOB120",

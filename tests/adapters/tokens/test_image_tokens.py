@@ -19,5 +19,5 @@ def test_a_processor_that_fails_ends_nothing(monkeypatch: pytest.MonkeyPatch) ->
     processor = SimpleNamespace(_get_num_multimodal_tokens=count)
     monkeypatch.setattr(image_tokens, "_load", lambda model, *, offline: processor)  # noqa: ARG005 - as the real one
 
-    with pytest.raises(SourceError, match="does not tell how many tokens an image becomes: KeyError"):
+    with pytest.raises(SourceError, match="does not report how many tokens an image takes: KeyError"):
         count_image_tokens("acme/sees", [(10, 20)], offline=True)

@@ -104,7 +104,7 @@ def test_labels_are_those_of_all_rows() -> None:
     alone = read_rows(find_tasks(data)["classes"], {0: rows[0]})
 
     assert (len(sorted_rows.examples), sorted_rows.examples[0].options) == (400, ("neg", "pos"))
-    assert alone.because == "all rows have the label neg, so that there is nothing to tell apart"
+    assert alone.because == "all rows have the label neg, so there is nothing to classify"
     assert "classes" not in find_tasks(data, rows=[{"text": "a", "label": at / 7} for at in range(300)])
 
 

@@ -144,8 +144,8 @@ def _require_file(reply: Reply, address: str) -> None:
     if not reply.ok:
         raise SourceError(f"the host answered {reply.status}", where=address, fix=TRY_AGAIN)
     if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        fix = "name the address of the raw file: on GitHub behind the button `Raw`, on the Hub behind `raw`"
-        raise UsageError("a page stands there, and no script", where=address, fix=fix)
+        fix = "use the address of the raw file: the `Raw` button on GitHub, `raw` on the Hub"
+        raise UsageError("the address leads to a web page, not to a script", where=address, fix=fix)
     if len(reply.body) > MOST_BYTES:
         what = f"the file is larger than {MOST_BYTES // 1_000_000} MB: it is neither a script nor a job file"
         raise UsageError(what, where=address, fix="name a script (.py), a notebook (.ipynb) or a job file (.yaml)")

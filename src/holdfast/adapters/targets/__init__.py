@@ -52,13 +52,13 @@ class PlaceEdits(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What was named, read.
+    """A target, read.
 
     Attributes:
         documents: What it says, with overrides in it: one document for each job that a script trains.
         job: The job, of a job file; None of a script.
         place_edits: Turns edits of one of the documents into edits of its text.
-        can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
+        can_place: Says whether the edits can be placed, faster than placing them; None if nothing is faster.
         modules: Names of the modules that were looked for beside it.
         reads_more: Whether other files were looked for too: scripts that it sends away, settings.
         by_default: What a script says when its options have their defaults; empty if it has none, or if it is known what they are given.
@@ -105,15 +105,15 @@ def read_target(
         require_takes_arguments(path)
     if ending_of(path) in DATA:
         raise UsageError(
-            "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
+            "this is a data file, not a job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
         )
     if Path(path).suffix in LOGS:
         fix = f"`holdfast diagnose {quote(path)}` finds out why a job failed"
-        raise UsageError("the file is a log, and no job", where=path, fix=fix)
+        raise UsageError("this is a log, not a job", where=path, fix=fix)
     text = read_text(path) if text is None else text
     if path == STANDARD_INPUT and read_cells(text):
-        fix = "write it to a file and name that: `holdfast check notebook.ipynb`"
-        raise UsageError("standard input holds a notebook, and only a script is read from there", where=path, fix=fix)
+        fix = "save it to a file: `holdfast check notebook.ipynb`"
+        raise UsageError("standard input is a notebook; only scripts can be read from it", where=path, fix=fix)
     target = _target_reader(kind)(text, path, tuple(sets), tuple(arguments))
     for document in target.documents:
         mask(named_secrets(document.values))
@@ -134,8 +134,8 @@ def require_takes_arguments(path: str) -> None:
     if takes_arguments(path):
         return
     fix = "override a key with `--set KEY=VALUE`" if path.endswith(SETTINGS) else "write them into the file"
-    what = f"{path} is not a script, and takes no arguments behind `--`"
-    raise UsageError(what, where="--", fix=f"{fix}; or name no target to give a whole command line behind `--`")
+    what = f"{path} is not a script, so it takes no arguments after `--`"
+    raise UsageError(what, where="--", fix=f"{fix}; or name no target to give a whole command line after `--`")
 
 
 def _target_reader(kind: TargetKind) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
@@ -249,4 +249,6 @@ def read_beside(name: str, job_path: str) -> str:
             return read_text(str(path))
     near = _near_file(name)
     fix = f"did you mean `{near}`?" if near else "correct the name, or write the file"
-    raise UsageError(f"there is no file `{name}`, neither beside the job file nor here", where=job_path, fix=fix)
+    raise UsageError(
+        f"`{name}` is neither in the job file's folder nor in the working directory", where=job_path, fix=fix
+    )

@@ -129,7 +129,7 @@ def require_no_overrides(path: str, sets: Iterable[str]) -> None:
             raise UsageError(what, where="--for", fix=fix)
         if edit != RUNS_HERE:
             what = f"`{edit.key}` cannot be set: {path} is not a job file"
-            raise UsageError(what, where="--set", fix="give a script its own arguments behind `--`")
+            raise UsageError(what, where="--set", fix="give a script its own arguments after `--`")
 
 
 def _spelled_key(name: str) -> str:

@@ -24,12 +24,12 @@ def count_image_tokens(model: str, sizes: Sequence[tuple[int, int]], *, offline:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         processor = _load(model, offline=offline)
         if not hasattr(processor, "_get_num_multimodal_tokens"):
-            what = f"the processor of {model} does not tell how many tokens an image becomes"
+            what = f"the processor of {model} does not report how many tokens an image takes"
             raise SourceError(what, where="model", fix=FIX)
         try:
             return list(processor._get_num_multimodal_tokens(image_sizes=list(sizes)).num_image_tokens)  # noqa: SLF001 - see above
         except Exception as error:  # of a private function, which may raise anything
-            what = f"the processor of {model} does not tell how many tokens an image becomes: {type(error).__name__}"
+            what = f"the processor of {model} does not report how many tokens an image takes: {type(error).__name__}"
             raise SourceError(what, where="model", fix=FIX) from error
 
 

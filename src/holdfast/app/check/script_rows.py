@@ -1,4 +1,4 @@
-"""Asking the rules about rows about a script: of the small local files whose rows it trains on as they are."""
+"""Runs the rules about rows on the small local files that a script trains on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -32,6 +32,6 @@ def reward_samples(
     if isinstance(name := document.get("dataset.map", None), str):
         samples = rewrite_rows(path_beside(name, document.path), samples)
     if not samples or "prompt" not in samples[0]:
-        fix = "map the data first: `holdfast inspect --method grpo` may tell how"
+        fix = "map the data first: `holdfast inspect --method grpo` may print a mapping"
         raise UsageError("the rows have no `prompt` to complete", where="--rewards", fix=fix)
     return call_rewards(names, asdict(make_question(samples)))

@@ -56,7 +56,7 @@ def _study_script(path: str, sets: Sequence[str], output: PathName | None) -> st
 
     if sets:
         fix = "write it into the study's job, or vary it there"
-        raise UsageError("`--set` changes a job, and no study", where="--set", fix=fix)
+        raise UsageError("`--set` applies to a job, not to a study", where="--set", fix=fix)
     if output is None:
         what = "a study is several scripts: a main one, and one for each kind of trial"
         raise UsageError(what, where=path, fix="name a folder to write them to: `--output FOLDER`")

@@ -11,7 +11,7 @@ from holdfast.app.run.runs import Run, RunObserver
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
 
-START_ANEW: Final = "`holdfast run` starts the job anew"
+START_ANEW: Final = "`holdfast run` starts the job again"
 
 
 def continue_run(run: Run, observer: RunObserver) -> Run:

@@ -27,7 +27,7 @@ def resolve_request(request: RunRequest) -> RunRequest:
     )
     if missing := unresolved([*sets, *arguments]):
         what = f"secrets are not set: {', '.join(missing)}"
-        raise UsageError(what, where="the environment", fix=f"export {missing[0]}=…, or start the run anew")
+        raise UsageError(what, where="the environment", fix=f"export {missing[0]}=…, or start a new run")
     return replace(request, sets=tuple(sets), arguments=tuple(arguments))
 
 

@@ -41,7 +41,7 @@ class StudyDisplay:
         self._stack.__exit__(kind, error, trace)
 
     def confirm(self, question: str) -> bool:
-        """Ask the person at the terminal; nobody agrees where nobody can be asked."""
+        """Ask the person at the terminal; return False if there is none."""
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         return click.confirm(shown(question), err=True)

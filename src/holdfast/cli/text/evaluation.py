@@ -124,7 +124,7 @@ def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
 
 def _compared(base: BaseFigure, rows: int) -> str:
     if base.low is None or base.high is None or base.difference is None:
-        return f"no interval beside the base's {spell_figure(base.value)}: rows too few, or none differs"
+        return f"no interval for the difference from the base ({spell_figure(base.value)}): too few rows, or no row differs"
     chance = "" if base.p_value is None else f", p = {base.p_value:.2g}"
     change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}{chance})"
     verdict = f"{base.verdict} than the base's {spell_figure(base.value)}" if base.verdict != "undecided" else ""
@@ -151,7 +151,7 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
         if leaked.dataset != dataset.dataset:
             continue
         if not leaked.rows:
-            yield "  none of the rows stands in the training data"
+            yield "  none of the rows is in the training data"
             continue
         rows = ", ".join(map(str, (*leaked.exact, *leaked.near)[:5]))
         warning = f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data: {rows}. Without:"

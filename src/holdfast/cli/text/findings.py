@@ -24,7 +24,7 @@ from holdfast.results.check import (
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 UNWRITABLE = ("-", "command line")
-"""Targets that `--fix` cannot write: standard input, and the words behind `--`."""
+"""Targets that `--fix` cannot write: standard input, and the words after `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
 NAMED = 5  # options at most in one line
 TRAINING = ("train", "trainer")  # the parts of a document that hold the training's own settings

@@ -88,7 +88,7 @@ def command(
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
-        raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
+        raise click.UsageError("name a target: a file, a folder, `-`, or a command line after `--`", ctx)
     ask = partial(
         check,
         targets,

@@ -41,7 +41,7 @@ def command(
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
-        raise click.UsageError("name a job file or a script, or a command line behind `--`", ctx)
+        raise click.UsageError("name a job file or a script, or a command line after `--`", ctx)
     result = plan(
         target or WHOLE_LINE,
         set=options.with_scenario(sets, scenarios),

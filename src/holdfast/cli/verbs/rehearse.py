@@ -66,7 +66,7 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     kinds_of((faults,) if faults else ())  # where `--faults` is not the last word, the target would be taken for a name
     if target is None and not arguments:
-        raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
+        raise click.UsageError("name a script, a notebook or a job file, or a command line after `--`", ctx)
     on_progress = options.progress(quiet=quiet, verb="rehearsing")
     ask = partial(
         rehearse,

@@ -40,9 +40,9 @@ class CheckedTarget:
         because: Where those versions come from, and the date of what is known of them.
         findings: What the rules object to.
         skips: Those that could not be asked.
-        let_pass: Findings that a comment lets pass, each with the comment.
+        let_pass: Findings that a comment suppresses, each with the comment.
         place_edits: Turns a fix into edits of the document's text.
-        can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
+        can_place: Says whether the edits can be placed, faster than placing them; None if nothing is faster.
         path: The target's own file; fixes of others are left to the user.
         assumed: Options of its command line that are taken to have their defaults.
     """

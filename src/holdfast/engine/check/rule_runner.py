@@ -1,4 +1,4 @@
-"""Asking the rules: each is handed the facts that its parameters name, and passes, objects or is skipped."""
+"""Runs rules: each gets the facts that its parameters name, and reports findings, passes, or is skipped."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

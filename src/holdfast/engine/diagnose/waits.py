@@ -87,7 +87,7 @@ def absent_ranks(log: Log) -> dict[str, str]:
 
 
 def _world_size(log: Log) -> int:
-    """Return how many ranks a job has, as its launcher or gloo told; 0 if the log does not say."""
+    """Return the number of ranks that the launcher or gloo reports; 0 if the log does not say."""
     texts = [line.text for line in (*log.head, *log.tail)] + [hit.line.text for hit in log.hits]
     if any(SEVERAL_NODES.search(text) for text in texts):
         return 0

@@ -184,7 +184,7 @@ def _classes(data: DataProfile, model_labels: Sequence[str], rows: Iterable[Row]
 
     def read(row: Row) -> Example:
         if len(labels) == 1:
-            raise UnfitError(f"all rows have the label {labels[0]}, so that there is nothing to tell apart")
+            raise UnfitError(f"all rows have the label {labels[0]}, so there is nothing to classify")
         right = _label(row.get(label), labels, names)
         content = row.get(text)
         if not isinstance(content, str):

@@ -36,7 +36,7 @@ PLAN_PAGE: Final = """# plan
 
 `holdfast plan job.yaml` says what a job needs before it costs anything.
 
-- **fits** means that the upper end of the memory fits. Of a job that *may not* fit, only the lower end does.
+- **fits** means that the upper end of the memory fits. **may not fit** means that only the lower end fits.
 - **The card must have** what torch allocates, what its allocator holds beside that, and the CUDA context.
 - **Phases** are parts of a step. The one with the largest bar decides; under it are its terms, each with its formula.
 - **time** has a lower end, where the GPU waits for nothing but launches, and an upper one, where every row is as long as `max_length`.

@@ -113,9 +113,7 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
         because = f"each start writes to another folder ({before}, {after}): started again, the script finds no checkpoint of its own"
         yield Objection(code="resume-silently-ignored", message=because, stage="resume")
     if first.get("arguments", {}).get("save_only_model") and parts["whole"].happened(CheckpointSaved):
-        because = (
-            "save_only_model=True leaves optimizer and schedule out of checkpoints: a resumed training begins them anew"
-        )
+        because = "save_only_model=True leaves optimizer and schedule out of checkpoints: a resumed training starts them from scratch"
         yield Objection(code="checkpoint-incomplete", message=because, stage="resume")
 
 

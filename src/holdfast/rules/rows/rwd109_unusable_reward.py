@@ -41,7 +41,7 @@ model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 rewards: [think_format_reward, rewards.py:correct]
 """
-SHORT = "it gives 1 rewards for 12 completions"
+SHORT = "it returns 1 rewards for 12 completions"
 RAISES = "it raises KeyError: 'answer' (rewards.py, line 3)"
 
 

@@ -1,4 +1,4 @@
-"""What expressions are: one rule for each kind of node; calls have a room of their own."""
+"""Evaluates expressions: one function for each kind of node; `calls.py` has calls."""
 
 import ast
 from collections.abc import Mapping, Sequence

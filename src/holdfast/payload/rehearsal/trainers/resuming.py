@@ -80,9 +80,7 @@ def _report_lack(folder: Path, state: Mapping[str, Any], events: EventWriter) ->
     if not state:
         events.fault(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it", fix=OLDER)
     elif lacking:
-        because = (
-            f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
-        )
+        because = f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule start from scratch, without a warning"
         fix = "Resume from a checkpoint that was written with `save_only_model=False`, or begin a new training from its weights."
         events.fault(INCOMPLETE, "resume", because, fix=fix)
 
