@@ -13,6 +13,7 @@ from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import trace_memory
+from holdfast.engine.plan.traced_step import TracedStep
 from holdfast.payload.tracing.request import TraceAnswer, TraceRequest
 
 BATCH = 8
@@ -65,7 +66,8 @@ def trace_all(steps: Mapping[str, StepToTrace]) -> dict[str, MemoryEstimate | Un
         if problem := next((trace.problem for trace in traces if trace.problem), ""):
             found[key] = Untraced(problem)
             continue
-        found[key] = trace_memory(each.step, traces, period, each.closed, expandable=each.expandable, gpu=each.gpu)
+        traced = TracedStep(traces, each.step.model.layers, period, each.expandable)
+        found[key] = trace_memory(each.step, traced, each.closed, gpu=each.gpu)
     return found
 
 

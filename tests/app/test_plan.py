@@ -696,6 +696,9 @@ def test_a_traced_plan_has_the_numbers_of_the_trace_and_names_both(name: str) ->
     assert [phase["name"] for phase in memory["phases"]][:5] == ["load", "forward", "loss", "backward", "optimizer"]
     assert any(reason.startswith("traced on fake tensors") for reason in result["because"])
     assert f"traced: the {'allocator reserves' if has_stream else 'closed form has'}" in plan_text(result)
+    assert ("timeline" in result) == has_stream
+    if has_stream:
+        assert result["timeline"]["peak"]["bytes"] == pytest.approx(memory["allocated_bytes"], rel=0.002)
 
 
 def plan_text(result: dict[str, Any]) -> str:

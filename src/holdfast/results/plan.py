@@ -153,6 +153,74 @@ class PlanPrices(ResultPart, frozen=True, kw_only=True):
     because: str = ""
 
 
+class PlanTimelinePhase(ResultPart, frozen=True, kw_only=True):
+    """Where a phase begins in the timeline.
+
+    Attributes:
+        name: The phase.
+        step: The step, from 1; 0 while the model is loaded.
+        event: The number of the first event.
+    """
+
+    name: str
+    step: int
+    event: int
+
+
+class PlanLiveTensors(ResultPart, frozen=True, kw_only=True):
+    """Tensors that are alive at the peak, and that have the same purpose and size.
+
+    Attributes:
+        name: The purpose.
+        phase: The phase in which they were allocated.
+        bytes: The size of each.
+        count: How many there are.
+    """
+
+    name: str
+    phase: str
+    bytes: int
+    count: int
+
+
+class PlanTimelinePeak(ResultPart, frozen=True, kw_only=True):
+    """The moment at which most is allocated.
+
+    Attributes:
+        event: The number of the event.
+        phase: The phase.
+        step: The step.
+        bytes: What is allocated.
+        tensors: What is alive then, the largest first; small rests are left out.
+    """
+
+    event: int
+    phase: str
+    step: int
+    bytes: int
+    tensors: Sequence[PlanLiveTensors]
+
+
+class PlanTimeline(ResultPart, frozen=True, kw_only=True):
+    """The memory over the first two steps, as traced. An event is an allocation or a release.
+
+    Attributes:
+        events: How many events there are.
+        at: The numbers of some of them: the lowest and the highest moments.
+        reserved_bytes: What the allocator has reserved then.
+        allocated_bytes: What is allocated then, by purpose.
+        phases: Where phases begin.
+        peak: The moment at which most is allocated.
+    """
+
+    events: int
+    at: Sequence[int]
+    reserved_bytes: Sequence[int]
+    allocated_bytes: Mapping[str, Sequence[int]]
+    phases: Sequence[PlanTimelinePhase]
+    peak: PlanTimelinePeak
+
+
 class CheckError(ResultPart, frozen=True, kw_only=True):
     """An error that `check` finds in the target, and that is not in the plan.
 
@@ -207,6 +275,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         options: Hardware and settings on which the job fits, the cheapest first.
         prices: The prices by which costs were computed; absent if nothing was estimated.
         untraced: Why the step was not traced, although a trace was requested; absent otherwise.
+        timeline: The memory over the traced step; absent if it was not traced, or only at the peaks of its phases.
         check_errors: How many errors `check` finds without the Hub; absent if it finds none.
         errors: The first of them; absent if there are none.
         advice: What to change in a job for which nothing fits; absent if something fits.
@@ -243,6 +312,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     applied: Mapping[str, bool | int | str] | None = None
     applied_as: str = ""
     untraced: str = ""
+    timeline: PlanTimeline | None = None
     check_errors: int = 0
     errors: Sequence[CheckError] = ()
     scenario: ScenarioChoices | None = None

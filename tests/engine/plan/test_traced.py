@@ -15,6 +15,7 @@ from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, TrainingStep, WeightQuantization
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import trace_memory
+from holdfast.engine.plan.traced_step import TracedStep
 from tests.helpers.training_steps import allocated, training_step
 
 ALL = frozenset({"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"})
@@ -80,7 +81,7 @@ def traced_steps() -> list[tuple[TrainingStep, MemoryEstimate]]:
         told = [next(answers) for _ in pair]
         assert not any(each.problem for each in told), told
         closed = estimate_memory(step, expandable=True)
-        found.append((step, trace_memory(step, told, 1, closed, expandable=True)))
+        found.append((step, trace_memory(step, TracedStep(told, step.model.layers, 1, expandable=True), closed)))
     return found
 
 

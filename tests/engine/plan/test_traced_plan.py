@@ -13,7 +13,9 @@ from holdfast.engine.plan.options import PlanOption, fits_hardware
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.plan.trace_growth import grow_stream
-from holdfast.engine.plan.traced import reserved_bytes, trace_memory, with_trace
+from holdfast.engine.plan.trace_stream import repeat_step
+from holdfast.engine.plan.traced import trace_memory, with_trace
+from holdfast.engine.plan.traced_step import TracedStep, play
 from holdfast.payload.tracing.request import TraceAnswer
 from tests.helpers.made_streams import made_stream
 from tests.helpers.training_steps import training_step
@@ -23,7 +25,7 @@ ANSWERS = [made_stream(2), made_stream(3)]
 
 def traced(step: TrainingStep, *, expandable: bool = True) -> MemoryEstimate:
     closed = estimate_memory(step, expandable=expandable)
-    return trace_memory(step, ANSWERS, 1, closed, expandable=expandable)
+    return trace_memory(step, TracedStep(ANSWERS, step.model.layers, 1, expandable), closed)
 
 
 def option(memory: MemoryEstimate, hardware: Hardware, **settings: int) -> PlanOption:
@@ -73,7 +75,7 @@ def test_options_with_other_settings_keep_the_closed_form() -> None:
         because=(),
         prices=table_prices(),
     )
-    found = with_trace(plan, ANSWERS, 1, expandable=True)
+    found = with_trace(plan, TracedStep(ANSWERS, step.model.layers, 1, expandable=True))
     assert not as_is.fits
     assert not found.as_is.fits  # the stream is of a tiny step, but bounds are those of the closed form
     assert found.chosen == found.as_is
@@ -97,7 +99,7 @@ def test_what_does_not_fit_by_the_trace_is_no_option() -> None:
         because=(),
         prices=table_prices(),
     )
-    found = with_trace(plan, huge, 1, expandable=True)
+    found = with_trace(plan, TracedStep(huge, step.model.layers, 1, expandable=True))
     assert here.fits
     assert not found.options
     assert not found.as_is.fits
@@ -109,16 +111,31 @@ def test_reserved_memory_is_that_of_a_stream_with_all_layers(*, layers: int, exp
     few, many, whole = (enlarged(made_stream(count)) for count in (2, 3, layers))
     grown = grow_stream(few, many, layers, 1)
     assert grown is not None
-    assert reserved_bytes(grown, workspaces(None).bytes, expandable=expandable) == reserved_bytes(
-        whole, workspaces(None).bytes, expandable=expandable
+    found, expected = (
+        play(repeat_step(each), workspaces(None).bytes, expandable=expandable).reserved for each in (grown, whole)
     )
+    assert found == expected
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+@pytest.mark.parametrize("part", [0.6, 0.99, 1.0, 2.0])
+def test_a_card_that_is_never_full_changes_nothing(*, part: float, expandable: bool) -> None:
+    """The simulation is computed once for all cards that hold what it reserves, and again for one that does not."""
+    traced_step = TracedStep([enlarged(each) for each in ANSWERS], 10, 1, expandable)
+    workspace = workspaces(None).bytes
+    roomy = traced_step.history(workspace)
+    assert roomy is not None
+    assert traced_step.stream is not None
+    capacity = round(roomy.reserved * part)
+    again = play(traced_step.stream, workspace, expandable=expandable, capacity=capacity)
+    assert traced_step.history(workspace, capacity) == again
 
 
 def test_where_layers_are_not_alike_reserved_memory_is_not_known() -> None:
     step = training_step()
     closed = estimate_memory(step, expandable=True)
     other = made_stream(3, kept=4096)
-    memory = trace_memory(step, [ANSWERS[0], other], 1, closed, expandable=True)
+    memory = trace_memory(step, TracedStep([ANSWERS[0], other], step.model.layers, 1, expandable=True), closed)
     assert memory.reserved is None
     assert memory.allocated < memory.card.value < memory.card.high
 

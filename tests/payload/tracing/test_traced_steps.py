@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.engine.plan.card import workspaces
 from holdfast.engine.plan.trace_growth import grow_stream
-from holdfast.engine.plan.trace_stream import phase_peaks
-from holdfast.engine.plan.traced import reserved_bytes
+from holdfast.engine.plan.trace_stream import phase_peaks, repeat_step
+from holdfast.engine.plan.traced_step import play
 from holdfast.payload.tracing.request import (
     TAGS,
     AdapterRequest,
@@ -136,10 +136,10 @@ def test_a_grown_stream_reserves_what_the_whole_one_does(name: str) -> None:
         return
     assert grown is not None
     for expandable in (False, True):
-        reserved = reserved_bytes(whole, WORKSPACES, expandable=expandable)
-        assert reserved_bytes(grown, WORKSPACES, expandable=expandable) == pytest.approx(
-            reserved, rel=ROUGHLY.get(name, 0.02)
-        ), expandable
+        found, expected = (
+            play(repeat_step(each), WORKSPACES, expandable=expandable).reserved for each in (grown, whole)
+        )
+        assert found == pytest.approx(expected, rel=ROUGHLY.get(name, 0.02)), expandable
 
 
 def peak(traces: dict[str, TraceAnswer], name: str, phase: Any) -> float:

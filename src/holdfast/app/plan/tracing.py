@@ -14,6 +14,7 @@ from holdfast.engine.plan.planning import JobPlan, uses_expandable_segments
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import with_trace
+from holdfast.engine.plan.traced_step import TracedStep
 
 WHOLE_LINE: Final = "--"
 """Stands for the target where a command line is given."""
@@ -39,4 +40,4 @@ def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -
         return replace(
             found, untraced=problem + (f"; `{install_command('train')}`" if NOT_INSTALLED in problem else "")
         )
-    return with_trace(found, answers, period, expandable=expandable)
+    return with_trace(found, TracedStep(answers, found.step.model.layers, period, expandable=expandable))

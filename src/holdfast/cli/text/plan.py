@@ -7,6 +7,7 @@ from click import style
 
 from holdfast.cli.text.scenarios import render_scenario
 from holdfast.core.backends import LOCAL
+from holdfast.core.errors import UsageError
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
 from holdfast.results.plan import (
     EstimateRange,
@@ -32,6 +33,9 @@ MARKS: Final = {
     "overhead": ("x", "white"),
 }
 """Letter and colour of each purpose. A bar is made of letters, so that it can be read without colours."""
+PEAKS_ONLY: Final = (
+    "the few traced layers do not show how all layers allocate, so only the peaks of the phases are known"
+)
 
 
 def render_plan(result: PlanResult) -> str:
@@ -48,6 +52,20 @@ def render_plan(result: PlanResult) -> str:
         _applied(result) if result.applied is not None else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def render_html(result: PlanResult) -> str:
+    """Return the timeline of the traced step as one HTML page that loads nothing else.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if result.memory is None or result.timeline is None:
+        why = result.untraced or next((each.because for each in result.unknown), "") or PEAKS_ONLY
+        raise UsageError(f"there is no timeline to draw: {why}", where="--html", fix="plan it without `--html`")
+    from holdfast.engine.report.timeline import render_timeline  # with the templates, which few plans need
+
+    return render_timeline(result, result.memory, result.timeline)
 
 
 def _applied(result: PlanResult) -> str:

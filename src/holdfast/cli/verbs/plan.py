@@ -1,10 +1,14 @@
 """`holdfast plan`."""
 
+from pathlib import Path
+
 import click
 
+from holdfast.adapters.secrets import redacted
 from holdfast.app.plan.verb import STRATEGIES, WHOLE_LINE, plan
 from holdfast.cli import options
-from holdfast.cli.text.plan import render_plan
+from holdfast.cli.text.plan import render_html, render_plan
+from holdfast.core.errors import UsageError
 
 
 @click.command("plan", cls=options.WithArguments)
@@ -16,6 +20,11 @@ from holdfast.cli.text.plan import render_plan
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
 @click.option("--trace", is_flag=True, help="Trace the step on fake tensors (needs the extra `train`, or uv).")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, writable=True),
+    help="Also write an HTML page with the timeline of the traced step (needs --trace).",
+)
 @click.option("--apply", is_flag=True, help="Write the first option, and a missing timeout, into TARGET.")
 @options.offline
 @options.format_
@@ -30,6 +39,7 @@ def command(
     processes: int | None,
     strategy: str | None,
     trace: bool,
+    html: str | None,
     apply: bool,
     offline: bool,
     format_: str,
@@ -42,6 +52,8 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
         raise click.UsageError("name a job file or a script, or a command line after `--`", ctx)
+    if html and not trace:
+        raise UsageError("a timeline is drawn of a traced step only", where="--html", fix="add `--trace`")
     result = plan(
         target or WHOLE_LINE,
         set=options.with_scenario(sets, scenarios),
@@ -54,4 +66,6 @@ def command(
         apply=apply,
         offline=offline,
     )
+    if html:
+        Path(html).write_text(redacted(render_html(result)), encoding="utf-8")
     return options.print_result(result, format_, render_plan)

@@ -13,7 +13,7 @@ from holdfast.engine.plan.trace_stream import rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class AllocatorHistory:
     """What the allocator came to.
 
     Attributes:
@@ -21,12 +21,14 @@ class Reserved:
         reserved: The most that was reserved.
         flushes: How often it gave back what was free, because the card was full.
         full: Whether something did not fit all the same.
+        course: What is reserved after each event.
     """
 
     allocated: int
     reserved: int
     flushes: int
     full: bool
+    course: Sequence[int]
 
 
 class CachingAllocator:
@@ -88,7 +90,7 @@ def simulate(
     capacity: int = 0,
     load: int = 0,
     workspaces: Sequence[int] = (),
-) -> Reserved:
+) -> AllocatorHistory:
     """Return what the allocator comes to on a stream.
 
     Args:
@@ -102,13 +104,19 @@ def simulate(
     allocator = CachingAllocator(expandable=expandable, capacity=capacity)
     blocks: dict[int, Block] = {}
     warm_up(allocator, sum(sizes[event - 1] for event in events[:load] if event > 0))
-    _play(allocator, sizes, events[:load], blocks)
+    course = _play(allocator, sizes, events[:load], blocks)
     if load:
         allocator.empty_cache()
     for size in workspaces:
         allocator.allocate(size)
-    _play(allocator, sizes, events[load:], blocks)
-    return Reserved(allocator.most_allocated, allocator.most_reserved, allocator.flushes, allocator.full)
+    course += _play(allocator, sizes, events[load:], blocks)
+    return AllocatorHistory(
+        allocated=allocator.most_allocated,
+        reserved=allocator.most_reserved,
+        flushes=allocator.flushes,
+        full=allocator.full,
+        course=course,
+    )
 
 
 def warm_up(allocator: CachingAllocator, size: int) -> None:
@@ -121,10 +129,16 @@ def warm_up(allocator: CachingAllocator, size: int) -> None:
         allocator.release(allocator.allocate(size))
 
 
-def _play(allocator: CachingAllocator, sizes: Sequence[int], events: Sequence[int], blocks: dict[int, Block]) -> None:
+def _play(
+    allocator: CachingAllocator, sizes: Sequence[int], events: Sequence[int], blocks: dict[int, Block]
+) -> list[int]:
+    """Allocate and release as events say; return what is reserved after each."""
+    course = []
     for event in events:
         if event < 0:
             if (block := blocks.pop(-event, None)) is not None:
                 allocator.release(block)
         elif size := sizes[event - 1]:
             blocks[event] = allocator.allocate(size)
+        course.append(allocator.reserved)
+    return course

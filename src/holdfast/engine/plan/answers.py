@@ -77,6 +77,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         prices=_prices(found.prices),
         advice="" if found.options else advise_smaller(job),
         untraced=found.untraced,
+        timeline=found.timeline,
     )
 
 

@@ -20,6 +20,7 @@ from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.sharding import count_processes, read_sharding
 from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.results.plan import PlanTimeline
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 EXPANDABLE: Final = "expandable_segments:True"
@@ -46,6 +47,7 @@ class JobPlan:
         workload: How much there is to train; None if unknown.
         closed_form: What the closed form says, where the memory was traced; None if it was not.
         untraced: Why the step was not traced, though that was requested; empty if it was, or it was not requested.
+        timeline: The memory over the traced step; None if it was not traced, or only at its peaks.
     """
 
     step: TrainingStep
@@ -61,6 +63,7 @@ class JobPlan:
     workload: Workload | None = None
     closed_form: MemoryEstimate | None = None
     untraced: str = ""
+    timeline: PlanTimeline | None = None
 
     @property
     def usable_bytes(self) -> int | None:

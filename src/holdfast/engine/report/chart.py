@@ -61,12 +61,13 @@ class Trace:
     """A series in place.
 
     Attributes:
+        role: The class names by which it is drawn.
         last: Its newest value, as text.
-        path: SVG path data of a line; empty for dots.
+        path: SVG path data of a line or an area; empty for dots.
     """
 
     name: str
-    role: CurveRole
+    role: str
     last: str
     path: str
     dots: tuple[Dot, ...] = ()
