@@ -27,9 +27,15 @@ def failed(
     config: Mapping[str, Any] | None = None,
     world_size: int = 1,
     hardware: Sequence[str] = ("NVIDIA A10G",),
+    allocator: str = "",
 ) -> FailedJob:
     """Return a job that failed for a cause, with what its trainer reported."""
-    started = TrainingStarted(config={**job.train, **(config or {})}, world_size=world_size, hardware=tuple(hardware))
+    started = TrainingStarted(
+        config={**job.train, **(config or {})},
+        world_size=world_size,
+        hardware=tuple(hardware),
+        allocator=allocator,
+    )
     attempt = AttemptState(number=1, backend="local", started_s=0, started=started, stage=RunStage.FAILED)
     return FailedJob(job=job, cause=diagnosed(cause), attempt=attempt)
 

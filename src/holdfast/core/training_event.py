@@ -41,6 +41,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
         versions: Releases by package; `python` is one.
         world_size: Processes on all machines.
         hardware: Names of the devices.
+        allocator: The setting of torch's allocator; empty if it has none.
     """
 
     config: Mapping[str, Any] = {}
@@ -51,6 +52,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
     versions: Mapping[str, str] = {}
     world_size: int = 1
     hardware: tuple[str, ...] = ()
+    allocator: str = ""
 
 
 class Measurement(TrainingEvent, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 * `HOLDFAST_SKIP`      steps whose batches train nothing, as in `9-9,20-24`
+* `PYTORCH_CUDA_ALLOC_CONF`, if nothing sets the allocator, becomes `expandable_segments:True` where the GPU supports that
 * `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared; no signal reaches the
                        process there, so that files in the folder ask for the same: `stop` for SIGTERM, `stacks` for SIGUSR1
 
@@ -24,6 +25,7 @@ checkpoints get no manifest; a save that the script asks of some ranks and not o
 import faulthandler
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import linecache
@@ -34,6 +36,7 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -64,6 +67,22 @@ PARTIAL = ".partial"  # ends the name of a folder that a script renames when all
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 MARK = "@holdfast"
 MARKED = 2000  # bytes of an event in one line of the log: a pipe takes that in one piece, and few services cut it
+# Read by every torch from 2.1 on, and before `PYTORCH_ALLOC_CONF`, which came with 2.9. Source: torch 2.13 CUDAAllocatorConfig.h, instance.
+ALLOCATOR = "PYTORCH_CUDA_ALLOC_CONF"
+ALLOCATORS = (ALLOCATOR, "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+EXPANDABLE = "expandable_segments:True"
+# Who names it decides alone. vLLM's sleep mode fails with such segments before 0.20.1 (vllm#40812); Unsloth sets the allocator itself.
+OWN_ALLOCATOR = re.compile(r"ALLOC_CONF|vllm|unsloth", re.IGNORECASE)
+# Exits with 0 if the first GPU has what expandable segments need: CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 102.
+# In a process of its own, for children that are forked after cuInit cannot use the driver.
+ASK_DRIVER = """
+import ctypes, sys
+cuda, device, found = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_int()
+failed = cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0)
+failed = failed or cuda.cuDeviceGetAttribute(ctypes.byref(found), 102, device)
+sys.exit(0 if not failed and found.value else 1)
+"""
+DRIVER_S = 60.0  # that the driver gets to answer
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
 
 
@@ -72,6 +91,7 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     this = str(Path(__file__).absolute())
     if files := os.environ.pop("HOLDFAST_FILES", ""):
         enter_copy(Path(files))
+    expand_segments("\n".join([source, *argv]))
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
         isolated = ["-P"] if sys.version_info >= (3, 11) else []  # modules beside the script are for the script alone
@@ -101,6 +121,29 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     sys.argv = [str(Path(name).absolute()) if module else name, *map(with_secrets, argv)]
     sys.path.insert(0, str(Path.cwd() if module else Path(name).absolute().parent))
     sys.exit(attempt.run(name, source, vars(main), module))
+
+
+def expand_segments(program: str) -> None:
+    """Have the segments of torch's allocator expand, so that less of the GPU's memory is lost between them.
+
+    Not if the environment or the program sets the allocator, nor on WSL, whose driver refuses it (pytorch#192330).
+
+    Args:
+        program: The script and its arguments.
+    """
+    if any(name in os.environ for name in ALLOCATORS) or OWN_ALLOCATOR.search(program):
+        return
+    if sys.platform == "linux" and "microsoft" not in os.uname().release.lower() and has_expandable_segments():
+        os.environ[ALLOCATOR] = EXPANDABLE
+
+
+def has_expandable_segments() -> bool:
+    """Whether the installed torch and the first GPU have expandable segments."""
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError, OSError, subprocess.TimeoutExpired):
+        release = tuple(int(part) for part in importlib.metadata.version("torch").split(".")[:2])
+        asked = [sys.executable, "-I", "-c", ASK_DRIVER]
+        return release >= (2, 1) and not subprocess.run(asked, capture_output=True, timeout=DRIVER_S).returncode  # noqa: S603, PLW1510
+    return False
 
 
 def enter_copy(files: Path) -> None:
@@ -867,6 +910,7 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "versions": {"python": sys.version.split()[0], **versions},
         "world_size": args.world_size,
         "hardware": name_devices(args),
+        "allocator": next((os.environ[name] for name in ALLOCATORS if name in os.environ), ""),
     }
 
 

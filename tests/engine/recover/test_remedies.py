@@ -250,6 +250,38 @@ def test_a_plan_is_rendered_anew_with_the_changes_alone() -> None:
     assert not can_be_changed(replace(plan, script="print(1)"))
 
 
+@pytest.mark.parametrize(
+    ("variables", "allocator", "train", "expected"),
+    [
+        ({}, "", {}, "`environment.variables.PYTORCH_CUDA_ALLOC_CONF` set to expandable_segments:True"),
+        (
+            {},
+            "max_split_size_mb:512",
+            {},
+            "`environment.variables.PYTORCH_CUDA_ALLOC_CONF` set to expandable_segments:True",
+        ),
+        (
+            {"PYTORCH_CUDA_ALLOC_CONF": "backend:native,expandable_segments:False"},
+            "backend:native,expandable_segments:False",
+            {},
+            "`environment.variables.PYTORCH_CUDA_ALLOC_CONF` from backend:native,expandable_segments:False to "
+            "backend:native,expandable_segments:True",
+        ),
+        ({}, "expandable_segments:True", {}, ""),
+        ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512"}, "max_split_size_mb:512", {}, ""),
+        ({}, "", {"use_vllm": True}, ""),
+    ],
+)
+def test_segments_grow_where_they_did_not(
+    variables: dict[str, str], allocator: str, train: dict[str, bool], expected: str
+) -> None:
+    """An attempt that started with such segments is not repeated with them."""
+    job = make_job("grpo" if train else "sft", environment={"variables": variables}, train=train)
+    found = failed(job, "cuda-oom-fragmentation", allocator=allocator)
+    first = next(iter(remedies_for(found))).describe()
+    assert first == expected if expected else "ALLOC_CONF" not in first
+
+
 def test_a_remedy_is_kept_in_the_ledger() -> None:
     """As it was decided, with all its parts."""
     for cause in (TRAIN, EVAL, "port-in-use", "cuda-oom-fragmentation"):

@@ -10,7 +10,7 @@ from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.core.finding import MissingFactError
 from holdfast.core.script_header import find_header
-from holdfast.engine.plan.planning import JobPlan, uses_expandable_segments
+from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import with_trace
@@ -27,7 +27,7 @@ def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -
     Raises:
         UsageError: No environment at hand has what the job declares, and uv is not installed.
     """
-    config, expandable = question.model.config, uses_expandable_segments(question.job)
+    config, expandable = question.model.config, question.allocator.expandable
     try:
         depths, period = trace_depths(config, found.step.model)
         requests = [trace_request(found.step, config, layers) for layers in depths]

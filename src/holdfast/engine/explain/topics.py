@@ -62,7 +62,7 @@ def _memory_lines() -> Iterator[str]:
     yield "# memory"
     yield f"\nWhere the memory of a GPU goes: {MODEL} (8.2 billion parameters), 4 rows of 2048 tokens, checkpoints on.\n"
     yield "```text"
-    estimates = {name: estimate_memory(step, expandable=False) for name, step in _steps().items()}
+    estimates = {name: estimate_memory(step, expandable=True) for name, step in _steps().items()}
     yield f"{'':24}{''.join(f'{name:>12}' for name in COLUMN)}{'card':>10}"
     for name, estimate in estimates.items():
         amounts = "".join(f"{render_bytes(_sum(estimate, names)):>12}" for names in COLUMN.values())

@@ -14,6 +14,7 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
+from holdfast.engine.plan.allocator_setting import allocator_setting
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
@@ -88,6 +89,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         here=here,
         choices=[*([this] if this.gpus else []), *(each for each in list_flavors(prices) if each.gpus)],
         prices=prices,
+        allocator=allocator_setting(job, machine.variables),
     )
 
 

@@ -22,10 +22,7 @@ from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.results.plan import PlanTimeline
 
-ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
-EXPANDABLE: Final = "expandable_segments:True"
 IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
-ADVICE: Final = f"the allocator is taken as torch's default; {ALLOCATOR[1]}={EXPANDABLE} would need less"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +79,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     processes = count_processes(job, placed)
     sharding = read_sharding(job, processes.count)
     step, because = question.read_step(job, sharding)
-    expandable = uses_expandable_segments(job)
+    expandable = question.allocator.expandable
     workload, no_time = _workload(question, step)
     search = OptionSearch(question, step, sharding, workload, expandable=expandable)
     on_this = search.options([question.here] if question.here else [])
@@ -113,7 +110,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
             *([IMAGES] if is_vision(question.model.config) else []),
             *_notes(question),
             *_evaluation_notes(step, workload),
-            *([] if expandable else [ADVICE]),
+            question.allocator.because,
         ],
     )
 
@@ -143,11 +140,6 @@ def _given_timeout_s(job: Document) -> float | None:
         return None if given is None else timeout_s(str(given))
     except ValueError:
         return None
-
-
-def uses_expandable_segments(job: Document) -> bool:
-    """Whether a job sets the allocator to expandable segments."""
-    return any(EXPANDABLE in str(job.get(f"environment.variables.{name}", "")) for name in ALLOCATOR)
 
 
 def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:

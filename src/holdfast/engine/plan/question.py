@@ -10,6 +10,7 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
+from holdfast.engine.plan.allocator_setting import AllocatorSetting
 from holdfast.engine.plan.reading import JobModel, StepReader
 from holdfast.engine.plan.step import Sharding, TrainingStep
 
@@ -32,6 +33,7 @@ class PlanQuestion:
         here: This machine, where the job names it as its backend; perhaps without a GPU.
         choices: Hardware to choose from.
         prices: What the flavors of Hugging Face Jobs cost.
+        allocator: How torch's allocator is set.
     """
 
     job: Document
@@ -47,6 +49,7 @@ class PlanQuestion:
     here: Hardware | None = None
     choices: Sequence[Hardware]
     prices: PriceList
+    allocator: AllocatorSetting
 
     @property
     def placed(self) -> Hardware | None:

@@ -16,6 +16,7 @@ ADAMW: Final = ("adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "paged_ada
 LEAST_VLLM_SHARE: Final = 0.1
 ALLOCATOR: Final = "PYTORCH_CUDA_ALLOC_CONF"
 EXPANDABLE: Final = "expandable_segments:True"
+FIXED: Final = "expandable_segments:False"
 
 
 def training_ladder(job: FailedJob) -> Iterator[AppliedRemedy]:
@@ -47,12 +48,14 @@ def main_memory_ladder(job: FailedJob) -> Iterator[AppliedRemedy]:
 
 
 def fragmentation_ladder(job: FailedJob) -> Iterator[AppliedRemedy]:
-    """Yield what helps if the memory was there, but in pieces."""
-    key = f"environment.variables.{ALLOCATOR}"
+    """Yield what helps if the memory was there, but in pieces. Most attempts start with segments that grow, and this helps the others."""
     before = job.job.environment.variables.get(ALLOCATOR)
-    if before is None:
+    is_off = FIXED in before if before is not None else EXPANDABLE not in job.started.allocator
+    if is_off and not job.setting("use_vllm"):
         because = "the allocator's segments can grow, so that less of the memory is lost between them"
-        yield AppliedRemedy(because=because, changes=(SettingChange(key=key, after=EXPANDABLE),))
+        after = EXPANDABLE if before is None else before.replace(FIXED, EXPANDABLE)
+        change = SettingChange(key=f"environment.variables.{ALLOCATOR}", before=before, after=after)
+        yield AppliedRemedy(because=because, changes=(change,))
     yield from training_ladder(job)
 
 

@@ -1,0 +1,60 @@
+"""How a job sets torch's allocator, or how it is launched with it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.backends import BACKEND_KEY, LOCAL
+from holdfast.core.document import Document
+
+NAMES: Final = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+"""Variables that set it. torch 2.13 reads the first before the second, which came with torch 2.9. Source: CUDAAllocatorConfig.h, instance."""
+EXPANDABLE: Final = "expandable_segments:True"
+WSL: Final = "WSL_DISTRO_NAME"
+"""Is set on WSL, where the segments do not expand (pytorch/pytorch#192330)."""
+LAUNCHED: Final = (
+    f"`holdfast run` sets {NAMES[0]}={EXPANDABLE} where nothing else sets the allocator and the GPU supports it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorSetting:
+    """The setting of torch's allocator.
+
+    Attributes:
+        expandable: Whether its segments expand.
+        because: Why, in words.
+    """
+
+    expandable: bool
+    because: str
+
+
+def allocator_setting(job: Document, variables: Collection[str]) -> AllocatorSetting:
+    """Return the setting of the allocator in a job.
+
+    `payload/runtime.py` has the allocator expand its segments unless the job or its environment sets it. A script may also be started
+    without holdfast, so the estimate of one takes torch's default.
+
+    Args:
+        job: The job.
+        variables: Names of the environment variables of this machine.
+    """
+    for name in NAMES:
+        if (given := job.get(f"environment.variables.{name}", None)) is not None:
+            expandable = EXPANDABLE in str(given)
+            segments = "expandable segments" if expandable else "fixed segments"
+            return AllocatorSetting(expandable, f"the allocator has {segments}, as {name}={given} says")
+    if job.kind != "job":
+        return AllocatorSetting(expandable=False, because=f"the allocator is taken as torch's default; {LAUNCHED}")
+    if job.get("train.use_vllm", None) is True:
+        because = (
+            "the allocator is taken as torch's default, as segments that expand break vLLM's sleep mode before 0.20.1"
+        )
+        return AllocatorSetting(expandable=False, because=because)
+    is_here = job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name
+    if is_here and (own := next((name for name in (*NAMES, WSL) if name in variables), "")):
+        return AllocatorSetting(
+            expandable=False, because=f"the allocator is taken as torch's default: {own} is set here"
+        )
+    return AllocatorSetting(expandable=True, because=f"the allocator has expandable segments: {LAUNCHED}")

@@ -1,0 +1,116 @@
+"""The runtime has torch's allocator expand its segments where the driver supports it, and nothing else sets the allocator.
+
+A library with the name of the driver's stands in its place.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.payload import load_runtime
+from holdfast.engine.run.attempt import render_attempt
+from holdfast.payload import runtime
+from tests.helpers.tiny import quiet_environment
+
+DRIVER = """
+int cuInit(unsigned flags) { return INIT; }
+int cuDeviceGet(int *device, int place) { *device = 7; return 0; }
+int cuDeviceGetAttribute(int *found, int attribute, int device) { *found = attribute == 102 && device == 7 && SUPPORT; return 0; }
+"""
+SHOW = "import os\nprint(os.environ.get('PYTORCH_CUDA_' + 'ALLOC' + '_CONF'), os.environ.get('PYTORCH_' + 'ALLOC' + '_CONF'))\n"
+SET = f"{runtime.EXPANDABLE} None"
+LEFT = "None None"
+COMPILER = shutil.which("cc")
+
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+@pytest.fixture(scope="module")
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the folder of a driver that supports such segments, of one that does not, and of one without a GPU."""
+    found = {}
+    for name, init, support in (("able", 0, 1), ("unable", 0, 0), ("no-gpu", 100, 1)):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "driver.c").write_text(DRIVER)
+        words = [f"-DINIT={init}", f"-DSUPPORT={support}", "-shared", "-fPIC", "-o", "libcuda.so.1", "driver.c"]
+        subprocess.run([str(COMPILER), *words], cwd=folder, check=True)
+        found[name] = str(folder)
+    return found
+
+
+def allocator(folder: Path, script: str, *arguments: str, **variables: str) -> str:
+    """Return what a script finds the allocator set to."""
+    (folder / "attempt.py").write_text(render_attempt(script, "train.py", load_runtime()))
+    done = subprocess.run(
+        [sys.executable, "attempt.py", *arguments],
+        env=quiet_environment(HOLDFAST_ATTEMPT=str(folder), **variables),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@needs_compiler
+@pytest.mark.parametrize(("driver", "expected"), [("able", SET), ("unable", LEFT), ("no-gpu", LEFT)])
+def test_segments_expand_where_the_driver_supports_that(
+    tmp_path: Path, drivers: dict[str, str], driver: str, expected: str
+) -> None:
+    assert allocator(tmp_path, SHOW, LD_LIBRARY_PATH=drivers[driver]) == expected
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("script", "arguments", "variables", "expected"),
+    [
+        ("", (), {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512"}, "max_split_size_mb:512 None"),
+        ("", (), {"PYTORCH_ALLOC_CONF": "expandable_segments:False"}, "None expandable_segments:False"),
+        ("", ("--use_vllm", "true"), {}, LEFT),
+        ("# Unsloth sets the allocator itself.\n", (), {}, LEFT),
+        ('import os\nos.environ.setdefault("PYTORCH_ALLOC_CONF", "backend:native")\n', (), {}, "None backend:native"),
+    ],
+)
+def test_who_sets_the_allocator_decides_alone(
+    tmp_path: Path,
+    drivers: dict[str, str],
+    script: str,
+    arguments: tuple[str, ...],
+    variables: dict[str, str],
+    expected: str,
+) -> None:
+    """The job or the environment by either name, the script, and what a library does that the script names."""
+    found = allocator(tmp_path, script + SHOW, *arguments, LD_LIBRARY_PATH=drivers["able"], **variables)
+    assert found == expected
+
+
+def test_without_a_driver_nothing_is_set_or_said(tmp_path: Path) -> None:
+    assert allocator(tmp_path, SHOW) == LEFT
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("release", "system", "expected"),
+    [
+        ("2.13.0+cu130", "6.1.0", True),
+        ("2.1.0", "6.1.0", True),
+        ("2.0.1", "6.1.0", False),
+        ("2.13.0", "5.15.167.4-microsoft-standard-WSL2", False),
+        ("unknown", "6.1.0", False),
+    ],
+)
+def test_old_releases_of_torch_and_wsl_keep_their_segments(
+    drivers: dict[str, str], monkeypatch: pytest.MonkeyPatch, release: str, system: str, *, expected: bool
+) -> None:
+    for name in runtime.ALLOCATORS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LD_LIBRARY_PATH", drivers["able"])
+    monkeypatch.setattr(runtime.importlib.metadata, "version", lambda _: release)
+    monkeypatch.setattr(runtime.os, "uname", lambda: type("uname", (), {"release": system}))
+    runtime.expand_segments("train()")
+    assert (runtime.os.environ.get(runtime.ALLOCATOR) == runtime.EXPANDABLE) is expected
+    monkeypatch.delenv(runtime.ALLOCATOR, raising=False)
