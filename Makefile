@@ -53,7 +53,7 @@ mutation: .venv/mutation  ## how many small faults in the core the tests notice
 	$(BIN)python -m benchmarks.mutation $(ARGS)
 
 docs: .venv/dev  ## pages made from code
-	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.contract_page && $(BIN)python -m tools.job_schema && $(BIN)python -m tools.console_examples
+	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.contract_page && $(BIN)python -m tools.job_schema && $(BIN)python -m tools.memory_picture && $(BIN)python -m tools.console_examples
 
 .venv/uv: constraints.txt
 	$(PYTHON) -m venv .venv

@@ -369,7 +369,33 @@ def test_a_machine_that_does_not_hold_the_job_is_said_so_beside_what_would(
     assert all(option["hardware"] != "local" for option in result["options"])
     typed = convert(result, PlanResult)
     assert typed.exit_code == 1
-    assert "This machine has no GPU that holds the job.\nThe options below fit." in unstyle(render_plan(typed))
+    text = unstyle(render_plan(typed))
+    if gpus:
+        assert "This machine has no GPU that holds the job.\nThe options below fit." in text
+    else:  # what concerns GPUs comes after this machine
+        assert text.startswith(("The job trains on the processors of this machine", "This machine has no GPU and"))
+        assert text.index("GPUs that hold it") < text.index("memory of one process on a GPU")
+
+
+def test_a_job_for_this_machine_without_a_gpu_leads_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_machine(monkeypatch)
+    text = plan_text(plan_job(**{"where.backend": "local", "train.max_steps": 10}))
+    assert text.startswith("The job trains on the processors of this machine")
+    assert "does not fit" not in text
+    assert "without `where.hardware`" not in text
+
+
+def test_the_table_of_options_has_a_header_and_says_where_a_faster_gpu_does_not_help() -> None:
+    small = plan_job(**{"train.max_steps": 100, "train.max_length": 64, "train.per_device_train_batch_size": 1})
+    lines = plan_text(small).splitlines()
+    header = lines.index("what fits, the cheapest first") + 1
+    assert lines[header].split() == ["hardware", "card,", "at", "most", "time", "cost", "settings"]
+    assert lines[header + 1].split()[0] == small["options"][0]["hardware"]
+    assert all(option["launch_bound"] for option in small["options"])
+    assert "Steps there wait for the host to launch operations: a faster GPU does not help." in plan_text(small)
+    large = plan_job(**{"train.max_steps": 100, "train.max_length": 8192, "train.per_device_train_batch_size": 4})
+    assert not any("launch_bound" in option for option in large["options"] if option["hardware"] == "l4x1")
+    assert "Steps there wait for the host" not in plan_text(large)
 
 
 def test_processes_are_counted_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 A library with the name of the driver's stands in its place.
 """
 
+import importlib.metadata
+import os
 import shutil
 import subprocess
 import sys
@@ -109,8 +111,8 @@ def test_old_releases_of_torch_and_wsl_keep_their_segments(
     for name in runtime.ALLOCATORS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LD_LIBRARY_PATH", drivers["able"])
-    monkeypatch.setattr(runtime.importlib.metadata, "version", lambda _: release)
-    monkeypatch.setattr(runtime.os, "uname", lambda: type("uname", (), {"release": system}))
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: release)
+    monkeypatch.setattr(os, "uname", lambda: type("uname", (), {"release": system}))
     runtime.expand_segments("train()")
-    assert (runtime.os.environ.get(runtime.ALLOCATOR) == runtime.EXPANDABLE) is expected
+    assert (os.environ.get(runtime.ALLOCATOR) == runtime.EXPANDABLE) is expected
     monkeypatch.delenv(runtime.ALLOCATOR, raising=False)

@@ -135,6 +135,19 @@ class DiskNeed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheaperHardware:
+    """Hardware on which a job fits as it is, takes no longer, and costs much less.
+
+    Attributes:
+        name: Its name.
+        usd: What the job costs there.
+    """
+
+    name: str
+    usd: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobEstimate:
     """What a job needs on the hardware that it runs on.
 
@@ -149,6 +162,7 @@ class JobEstimate:
         timeout_s: A timeout that it will keep; None if its time is unknown.
         disk: What it writes to the disk; None if that, or the disk, is unknown.
         cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
+        as_fast: Hardware that does the same for much less; None if there is none, or it is not certain.
     """
 
     hardware: str
@@ -161,6 +175,7 @@ class JobEstimate:
     timeout_s: int | None = None
     disk: DiskNeed | None = None
     cheapest: str = ""
+    as_fast: CheaperHardware | None = None
 
 
 def largest_phase(phases: Iterable[MemoryPhase]) -> MemoryPhase:

@@ -88,6 +88,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         time_s: Its duration; null if unknown.
         cost_usd: Its cost; null if unknown.
         usd_per_hour: The price of an hour; absent if unknown.
+        launch_bound: Whether its steps wait for the host to launch operations, so that a faster GPU does not help; absent if not.
     """
 
     hardware: str
@@ -99,6 +100,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     cost_usd: float | None
     usd_per_hour: float | None = None
     written: str = ""
+    launch_bound: bool = False
 
 
 class PlanMachine(ResultPart, frozen=True, kw_only=True):

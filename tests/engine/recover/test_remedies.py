@@ -264,8 +264,7 @@ def test_a_plan_is_rendered_anew_with_the_changes_alone() -> None:
             {"PYTORCH_CUDA_ALLOC_CONF": "backend:native,expandable_segments:False"},
             "backend:native,expandable_segments:False",
             {},
-            "`environment.variables.PYTORCH_CUDA_ALLOC_CONF` from backend:native,expandable_segments:False to "
-            "backend:native,expandable_segments:True",
+            "`environment.variables.PYTORCH_CUDA_ALLOC_CONF` from backend:native,expandable_segments:False to backend:native,expandable_segments:True",
         ),
         ({}, "expandable_segments:True", {}, ""),
         ({"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512"}, "max_split_size_mb:512", {}, ""),

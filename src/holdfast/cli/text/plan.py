@@ -39,19 +39,27 @@ PEAKS_ONLY: Final = (
 
 
 def render_plan(result: PlanResult) -> str:
-    """Return the verdict, the memory by phase with its reasons, time and cost, and the options."""
+    """Return the verdict, the memory by phase with its reasons, time and cost, and the options.
+
+    For a job that trains on the processors of this machine, what concerns GPUs comes last.
+    """
+    memory = "\n".join(_memory(result.memory, _memory_title(result))) if result.memory else ""
+    amounts, options = "\n".join(_amounts(result)), "\n".join(_options(result)) if result.options else ""
     parts = [
         render_scenario(result.path, result.scenario) if result.scenario else "",
         "\n".join(_verdict(result)),
-        *(["\n".join(_memory(result.memory))] if result.memory else []),
-        "\n".join(_amounts(result)),
-        *(["\n".join(_options(result))] if result.options else []),
+        *((amounts, options, memory) if _runs_on_processors(result) else (memory, amounts, options)),
         *(["\n".join(_because(result))] if result.because else []),
         style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
         "\n".join(_errors(result)) if result.check_errors else "",
         _applied(result) if result.applied is not None else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _runs_on_processors(result: PlanResult) -> bool:
+    """Whether the job names this machine, which has no GPU."""
+    return result.hardware == LOCAL.name and result.here is not None and result.here.card_bytes is None
 
 
 def render_html(result: PlanResult) -> str:
@@ -91,6 +99,10 @@ def _errors(result: PlanResult) -> Iterator[str]:
 def _verdict(result: PlanResult) -> Iterator[str]:
     if result.memory is None:
         yield style("The memory is not known.", bold=True)
+    elif result.here and _runs_on_processors(result):
+        yield from _on_processors(result.here, named=True)
+        yield from _limits(result)
+        return
     elif result.fits is None:
         yield style("The hardware is not known.", fg="red", bold=True)
     elif result.fits and result.hardware:
@@ -117,8 +129,13 @@ def _here(machine: PlanMachine | None) -> Iterator[str]:
     yield f"On this machine ({machine.gpus[0]}) it {verdict}: a process can have {render_bytes(machine.card_bytes)}."
 
 
-def _on_processors(machine: PlanMachine) -> Iterator[str]:
-    """Yield how long a machine without a GPU trains, or why it cannot."""
+def _on_processors(machine: PlanMachine, *, named: bool = False) -> Iterator[str]:
+    """Yield how long a machine without a GPU trains, or why it cannot.
+
+    Args:
+        machine: This machine.
+        named: Whether the job names it.
+    """
     if machine.memory_bytes and machine.least_bytes and machine.least_bytes > machine.memory_bytes:
         yield (
             f"This machine has no GPU and {render_bytes(machine.memory_bytes)} of memory: too little to train on its processors. "
@@ -126,7 +143,10 @@ def _on_processors(machine: PlanMachine) -> Iterator[str]:
         )
         return
     cores = render_counted(machine.cores or 0, "core")
-    yield f"This machine has no GPU: without `where.hardware`, `holdfast run` trains on its processors ({cores})."
+    if named:
+        yield style(f"The job trains on the processors of this machine ({cores}): it has no GPU.", bold=True)
+    else:
+        yield f"This machine has no GPU: without `where.hardware`, `holdfast run` trains on its processors ({cores})."
     if machine.time_s:
         yield f"There it takes about {render_duration(machine.time_s.value)} {_between(machine.time_s, render_duration)}."
     elif machine.no_time:
@@ -162,8 +182,13 @@ def _does_not_fit(result: PlanResult, memory: PlanMemory, hardware: str) -> str:
     return f"The job {sure} fit on {hardware}, where a process can have {render_bytes(result.card_bytes)}."
 
 
-def _memory(memory: PlanMemory) -> Iterator[str]:
-    yield style("memory of one process, with the job's own settings", bold=True)
+def _memory_title(result: PlanResult) -> str:
+    where = " on a GPU" if _runs_on_processors(result) else ""
+    return f"memory of one process{where}, with the job's own settings"
+
+
+def _memory(memory: PlanMemory, title: str) -> Iterator[str]:
+    yield style(title, bold=True)
     yield (
         f"  the card must have {render_bytes(memory.peak_bytes)} "
         f"({render_bytes(memory.low_bytes)} to {render_bytes(memory.high_bytes)}); "
@@ -226,10 +251,19 @@ def _usd(amount: float) -> str:
     return f"${amount:.2f}"
 
 
+HEADER: Final = f"  {'hardware':14} {'card, at most':>14} {'time':>12} {'cost':>9}  settings"
+"""Of the table of options. The memory there is the upper end of what the card must have."""
+
+
 def _options(result: PlanResult) -> Iterator[str]:
-    yield style("what fits, the cheapest first", bold=True)
+    where = "GPUs that hold it" if _runs_on_processors(result) else "what fits"
+    yield style(f"{where}, the cheapest first", bold=True)
+    yield style(HEADER, dim=True)
     for option in result.options:
         yield "  " + _option(option)
+    if bound := [option.hardware for option in result.options if option.launch_bound]:
+        there = "there" if len(bound) == len(result.options) else f"on {', '.join(bound)}"
+        yield style(f"  Steps {there} wait for the host to launch operations: a faster GPU does not help.", dim=True)
     if result.prices:
         yield style(f"  {_prices(result.prices)}", dim=True)
 
@@ -245,7 +279,7 @@ def _option(option: OptionResult) -> str:
     time = render_duration(option.time_s) if option.time_s is not None else "-"
     hourly = f"{_usd(option.usd_per_hour)}/h" if option.usd_per_hour else "-"
     cost = _usd(option.cost_usd) if option.cost_usd is not None else hourly
-    return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>9}  {option.written or 'as it is'}"
+    return f"{option.hardware:14} {render_bytes(option.high_bytes):>14} {time:>12} {cost:>9}  {option.written or 'as it is'}"
 
 
 def _because(result: PlanResult) -> Iterator[str]:

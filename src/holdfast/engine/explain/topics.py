@@ -62,7 +62,7 @@ def _memory_lines() -> Iterator[str]:
     yield "# memory"
     yield f"\nWhere the memory of a GPU goes: {MODEL} (8.2 billion parameters), 4 rows of 2048 tokens, checkpoints on.\n"
     yield "```text"
-    estimates = {name: estimate_memory(step, expandable=True) for name, step in _steps().items()}
+    estimates = memory_examples()
     yield f"{'':24}{''.join(f'{name:>12}' for name in COLUMN)}{'card':>10}"
     for name, estimate in estimates.items():
         amounts = "".join(f"{render_bytes(_sum(estimate, names)):>12}" for names in COLUMN.values())
@@ -79,7 +79,12 @@ def _memory_lines() -> Iterator[str]:
     yield "- **logits**: batch x length x vocabulary, in up to 14 B each. TRL 1.15 and later compute a tile at a time."
     yield "- **rest**: what the allocator holds beside that, the CUDA context, libraries."
     yield "\nTo need less: an adapter, `model.dtype: bfloat16`, 4 bits, a smaller micro-batch with more accumulation, a shorter"
-    yield "`max_length`. `holdfast plan` tries them, and says which fits where."
+    yield "`max_length`. `holdfast plan` tries them, and says which fits where. docs/plan.md has this as a picture."
+
+
+def memory_examples() -> Mapping[str, MemoryEstimate]:
+    """Return the memory of one model, trained in four ways."""
+    return {name: estimate_memory(step, expandable=True) for name, step in _steps().items()}
 
 
 def _steps() -> Mapping[str, TrainingStep]:

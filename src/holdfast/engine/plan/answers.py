@@ -172,6 +172,7 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         time_s=option.seconds.value if option.seconds else None,
         cost_usd=option.usd.value if option.usd else None,
         usd_per_hour=option.hardware.usd_per_hour,
+        launch_bound=option.launch_bound,
     )
 
 

@@ -15,6 +15,7 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.allocator_setting import allocator_setting
+from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
@@ -122,6 +123,7 @@ def estimate_of(plan: JobPlan, model: JobModel) -> JobEstimate | None:
         prices=plan.prices,
         timeout_s=timeout_for(placed.seconds) if placed.seconds else None,
         disk=disk_need(model, plan.step, plan.workload, placed.hardware),
+        as_fast=cheaper_hardware(plan, model),
         cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
     )
 

@@ -132,13 +132,27 @@ def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | Non
     Raises:
         MissingFactError: vLLM generates; how fast that goes is not known.
     """
-    launches = launch_seconds(step)
-    flops, reached = step_flops(step, padded_length(step, lengths)), gpu.efficiency
-    arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
+    launches, arithmetic = launch_seconds(step), _arithmetic_seconds(step, gpu, lengths)
     states = exactly(_optimizer_bytes(step) / gpu.bytes_per_s)
     least = max(arithmetic.low, launches.low) if lengths and not step.rollout else launches.low
     micro = Interval(max(arithmetic.value, launches.value), least, max(arithmetic.high, launches.high))
     return exactly(step.accumulation) * micro + states + generation_seconds(step, gpu)
+
+
+def is_launch_bound(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> bool:
+    """Whether a micro-batch waits for the host to launch its operations, so that a faster GPU makes it no faster.
+
+    Args:
+        step: The training step.
+        gpu: What the GPU reaches.
+        lengths: How long the rows are; None if unknown.
+    """
+    return launch_seconds(step).value >= _arithmetic_seconds(step, gpu, lengths).value
+
+
+def _arithmetic_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None) -> Interval:
+    flops, reached = step_flops(step, padded_length(step, lengths)), gpu.efficiency
+    return Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
 
 
 def _optimizer_bytes(step: TrainingStep) -> float:

@@ -10,7 +10,7 @@ from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
-from holdfast.engine.plan.duration import cost_of
+from holdfast.engine.plan.duration import cost_of, is_launch_bound
 from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
@@ -35,6 +35,7 @@ class PlanOption:
         seconds: How long it takes; None if unknown.
         usd: What it costs; None if unknown.
         parts: The parts of that time; none if it is unknown.
+        launch_bound: Whether its steps wait for the host to launch operations, where the time is known.
     """
 
     hardware: Hardware
@@ -44,6 +45,7 @@ class PlanOption:
     seconds: Interval | None
     usd: Interval | None
     parts: tuple[TimePart, ...] = ()
+    launch_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def judge_option(
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
         parts=parts,
+        launch_bound=bool(parts) and _is_launch_bound(variant.step, gpu, workload),
     )
 
 
@@ -169,6 +172,11 @@ def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
             }
             if (changed := _read(read, {**variant.settings, **settings})) is not None:
                 yield changed
+
+
+def _is_launch_bound(step: TrainingStep, gpu: Gpu | None, workload: Workload | None) -> bool:
+    ceilings = find_ceilings(gpu) if gpu else None
+    return ceilings is not None and is_launch_bound(step, ceilings, workload.lengths if workload else None)
 
 
 def _parts(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> tuple[TimePart, ...]:
