@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -31,7 +32,15 @@ from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.head import SHIFTS
 from holdfast.engine.plan.parameters import read_model, total_parameters
-from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding, TrainingStep, WeightQuantization
+from holdfast.engine.plan.step import (
+    FLOAT32,
+    LoraAdapter,
+    LossHead,
+    Numerics,
+    Sharding,
+    TrainingStep,
+    WeightQuantization,
+)
 
 Row = Mapping[str, Any]
 
@@ -161,9 +170,11 @@ def print_part(title: str, scored: Sequence[Scored]) -> None:
         "closed form": lambda each: each.estimate.allocated / GIB,
         "accelerate estimate-memory": lambda each: accelerate(each.step) / GIB,
         "Transformer Math 101": lambda each: transformer_math(each.step) / GIB,
+        "DeepSpeed estimate_zero2/3": lambda each: deepspeed(each.step) / GIB,
     }
     for name, estimate in estimators.items():
         print_errors(f"  allocated, {name}", ((estimate(each), each.allocated) for each in scored))
+    print_fitcheck(scored)
     estimators["closed form"] = lambda each: each.estimate.card.value / GIB
     for name, estimate in estimators.items():
         print_errors(f"  driver, {name}", ((estimate(each), each.driver) for each in scored))
@@ -296,6 +307,81 @@ def transformer_math(step: TrainingStep) -> float:
     frozen = 2.0 * total_parameters(step.model)
     activations = 2.0 * step.tokens * step.model.hidden * step.model.layers
     return (frozen + 14.0 * step.trained) / step.sharding.processes + activations
+
+
+def deepspeed(step: TrainingStep) -> float:
+    """Return what DeepSpeed's estimators say without offloading: of a sharded model that of ZeRO-3, else that of ZeRO-2.
+
+    They count the states of a full training, and no activations; their only inputs are parameters and GPUs.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py, estimate_zero2_model_states_mem_needs; stage3.py, estimate_zero3_….
+    """
+    parameters, processes = total_parameters(step.model), step.sharding.processes
+    if processes == 1:
+        return 2.0 * parameters + 18.0 * parameters
+    return 4.0 * step.model.vocabulary * step.model.hidden + 18.0 * parameters / processes
+
+
+def print_fitcheck(scored: Sequence[Scored]) -> None:
+    """Print the errors of fitcheck, if it is installed (`pip install fitcheck-llm`), on the rows with one GPU: it knows no other."""
+    if find_spec("fitcheck") is None:
+        return
+    alone = [(each, report) for each in scored if (report := fitcheck(each)) is not None]
+    print_errors(
+        "  allocated, fitcheck, one GPU, without its overhead",
+        ((tensors, each.allocated) for each, (tensors, _) in alone),
+    )
+    print_errors("  driver, fitcheck, one GPU", ((total, each.driver) for each, (_, total) in alone))
+    print_errors(
+        "  allocated, closed form, the same", ((each.estimate.allocated / GIB, each.allocated) for each, _ in alone)
+    )
+    print_errors(
+        "  driver, closed form, the same", ((each.estimate.card.value / GIB, each.driver) for each, _ in alone)
+    )
+    print_fits("fitcheck, one GPU", [each for each, _ in alone], lambda each: (fitcheck(each) or (0.0, 0.0))[1])
+
+
+def fitcheck(scored: Scored) -> tuple[float, float] | None:
+    """Return what fitcheck says of a row's tensors and of the whole process, in GiB; None for what it refuses."""
+    from fitcheck import estimator  # type: ignore[import-not-found]
+    from fitcheck.config_parser import ModelConfig  # type: ignore[import-not-found]
+    from fitcheck.gpu_db import GPU_DB  # type: ignore[import-not-found]
+
+    step, row = scored.step, scored.row
+    if step.sharding.processes > 1:
+        return None
+    config = load_configs()[row["model"]].config
+    heads = config["num_attention_heads"]
+    model = ModelConfig(
+        name=row["model"],
+        num_params=total_parameters(step.model),
+        hidden_size=config["hidden_size"],
+        num_layers=config["num_hidden_layers"],
+        num_attention_heads=heads,
+        num_kv_heads=config.get("num_key_value_heads", heads),
+        intermediate_size=config["intermediate_size"],
+        vocab_size=config["vocab_size"],
+        head_dim=config.get("head_dim", config["hidden_size"] // heads),
+        tie_word_embeddings=bool(config.get("tie_word_embeddings")),
+    )
+    training = estimator.TrainingConfig(
+        precision="bf16",
+        quantization="nf4" if step.quantization else "none",
+        double_quant=bool(step.quantization),
+        optimizer="adamw",
+        optimizer_dtype="bf16" if step.adapter is None and step.trained_bytes < FLOAT32 else "fp32",
+        batch_size=step.batch,
+        seq_len=step.length,
+        lora_rank=step.adapter.rank if step.adapter else None,
+        lora_targets=sorted(ATTENTION),
+        grad_checkpoint=True,
+        flash_attn=True,
+    )
+    try:
+        report = estimator.estimate(model, training, GPU_DB["a100-80"])
+    except ValueError:
+        return None
+    return (report.total_mib - report.overhead_mib) / 1024, report.total_mib / 1024
 
 
 if __name__ == "__main__":
