@@ -1,0 +1,111 @@
+"""The verdict of a plan, as text: whether the job fits, this machine, the budget and the timeout."""
+
+from collections.abc import Callable, Iterator
+
+from click import style
+
+from holdfast.core.backends import LOCAL
+from holdfast.engine.units import render_bytes, render_counted, render_duration
+from holdfast.results.plan import EstimateRange, PlanMachine, PlanMemory, PlanResult
+
+
+def render_verdict(result: PlanResult) -> Iterator[str]:
+    """Yield whether the job fits, where it runs, and how it compares with its budget and its timeout."""
+    if result.memory is None:
+        yield style("The memory is not known.", bold=True)
+    elif result.here and runs_on_processors(result):
+        yield from _on_processors(result.here, named=True)
+        yield from _limits(result)
+        return
+    elif result.fits is None:
+        yield style("The hardware is not known.", fg="red", bold=True)
+    elif result.fits and result.hardware:
+        changed = f", with {result.written}" if result.written else ""
+        yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
+    elif result.hardware:
+        yield style(_does_not_fit(result, result.memory, result.hardware), fg="red", bold=True)
+        yield "The options below fit." if result.options else result.advice
+    else:
+        yield style("The job fits no single GPU that is known.", fg="red", bold=True)
+        yield result.advice
+    yield from _here(result.here)
+    yield from _limits(result)
+
+
+def runs_on_processors(result: PlanResult) -> bool:
+    """Whether the job names this machine, which has no GPU."""
+    return result.hardware == LOCAL.name and result.here is not None and result.here.card_bytes is None
+
+
+def _here(machine: PlanMachine | None) -> Iterator[str]:
+    """Yield whether a job that does not say where it runs fits this machine."""
+    if machine is None:
+        return
+    if machine.card_bytes is None:
+        yield from _on_processors(machine)
+        return
+    verdict = "fits as it is" if machine.fits else "does not fit as it is"
+    yield f"On this machine ({machine.gpus[0]}) it {verdict}: a process can have {render_bytes(machine.card_bytes)}."
+
+
+def _on_processors(machine: PlanMachine, *, named: bool = False) -> Iterator[str]:
+    """Yield how long a machine without a GPU trains, or why it cannot.
+
+    Args:
+        machine: This machine.
+        named: Whether the job names it.
+    """
+    if machine.memory_bytes and machine.least_bytes and machine.least_bytes > machine.memory_bytes:
+        yield (
+            f"This machine has no GPU and {render_bytes(machine.memory_bytes)} of memory: too little to train on its processors. "
+            f"Weights, gradients and optimizer states alone are {render_bytes(machine.least_bytes)}."
+        )
+        return
+    cores = render_counted(machine.cores or 0, "core")
+    if named:
+        yield style(f"The job trains on the processors of this machine ({cores}): it has no GPU.", bold=True)
+    else:
+        yield f"This machine has no GPU: without `where.hardware`, `holdfast run` trains on its processors ({cores})."
+    if machine.time_s:
+        yield f"There it takes about {render_duration(machine.time_s.value)} {render_range(machine.time_s, render_duration)}."
+    elif machine.no_time:
+        yield f"How long that takes is not known: {machine.no_time}."
+
+
+def _limits(result: PlanResult) -> Iterator[str]:
+    """Yield how the estimate compares with the budget and the timeout of the job."""
+    if result.over_budget and result.cost_usd and result.budget_usd is not None:
+        sure = "costs" if result.cost_usd.low > result.budget_usd else "may cost"
+        amounts = f"{render_usd(result.cost_usd.low)} to {render_usd(result.cost_usd.high)}, and the budget is {render_usd(result.budget_usd)}"
+        yield style(f"It {sure} more than the budget: {amounts}.", fg="red")
+    elif result.budget_usd is not None and result.cost_usd:
+        yield f"It costs at most {render_usd(result.cost_usd.high)}; the budget is {render_usd(result.budget_usd)}."
+    elif result.budget_usd is not None:
+        yield style(
+            f"The budget of {render_usd(result.budget_usd)} is not compared: the cost is not known.", fg="yellow"
+        )
+    if result.short_timeout and result.time_s and result.given_timeout_s is not None:
+        sure = "is" if result.time_s.low > result.given_timeout_s else "may be"
+        between = f"{render_duration(result.time_s.low)} to {render_duration(result.time_s.high)}"
+        yield style(
+            f"The timeout of {render_duration(result.given_timeout_s)} {sure} too short: it takes {between}.", fg="red"
+        )
+
+
+def _does_not_fit(result: PlanResult, memory: PlanMemory, hardware: str) -> str:
+    if hardware == LOCAL.name:
+        return "This machine has no GPU that holds the job."
+    if not result.has_gpu or result.card_bytes is None:
+        return f"{hardware} has no GPU."
+    sure = "does not" if memory.low_bytes > result.card_bytes else "may not"
+    return f"The job {sure} fit on {hardware}, where a process can have {render_bytes(result.card_bytes)}."
+
+
+def render_range(found: EstimateRange, render: Callable[[float], str]) -> str:
+    """Return the bounds of a number, in brackets."""
+    return f"({render(found.low)} to {render(found.high)})"
+
+
+def render_usd(amount: float) -> str:
+    """Return an amount of money."""
+    return f"${amount:.2f}"
