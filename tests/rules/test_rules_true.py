@@ -340,6 +340,7 @@ def test_every_example_is_accounted_for() -> None:
         ),  # tests/app/test_inspect_images.py reads such images; the rules' sources say what a training did with them
         "CMB112",  # its source says what a vision-language model's trainer refused
         "RES104",  # about disks
+        "RES105",  # about prices
         *(
             f"DAT{number}" for number in range(201, 229)
         ),  # about rows; tests/engine/scan/test_scan_true.py trains on what can be tried
