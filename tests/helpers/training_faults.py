@@ -26,6 +26,7 @@ AT, _, RANK = AT.partition(":")
 STEP = int(AT or 0)
 HERE = not RANK or os.environ.get("RANK") == RANK  # the fault is in this process
 FIRST = os.environ.get("HOLDFAST_ATTEMPT", "1").endswith("1")  # the folder of the first attempt
+HIGH_RATE = 1.5e-5  # above which `nan-rate` strikes; the default of SFT is 2e-5
 NO_ROOM = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. "
 OWN = "Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory "
 OUT_OF_MEMORY = (
@@ -86,6 +87,7 @@ ERRORS: dict[str, BaseException] = {
     "503": RuntimeError(f"503 Server Error: Service Unavailable {HUB}"),
     "504": RuntimeError(f"504 Server Error: Gateway Time-out {HUB}"),
     "401": RuntimeError(f"401 Client Error: Unauthorized {HUB}. Invalid username or password."),
+    "dns": ConnectionError("[Errno -3] Temporary failure in name resolution"),
     "network": ConnectionError("('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"),
     "download": ConnectionError("('Connection broken: IncompleteRead(8192 bytes read, 2048 more expected)', None)"),
     "ecc": RuntimeError("CUDA error: uncorrectable ECC error encountered"),
@@ -190,10 +192,10 @@ def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
     if HERE and step == STEP and FIRST:
         strike()
     loss = train(self, model, inputs, *rest)
-    if KIND in ("nan", "inf") and step == STEP:
+    if step == STEP and (KIND in ("nan", "inf") or (KIND == "nan-rate" and self.args.learning_rate > HIGH_RATE)):
         for parameter in model.parameters():
             if parameter.grad is not None:
-                parameter.grad.fill_(float(KIND))
+                parameter.grad.fill_(float(KIND.removesuffix("-rate")))
     return loss
 
 

@@ -715,7 +715,7 @@ def test_a_training_of_few_steps_logs_its_last(tmp_path: Path, monkeypatch: pyte
     )
     attempt = runtime.AttemptProcess(tmp_path)
     stop: Any = SimpleNamespace(agreed=lambda _: False)
-    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [])
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
     arguments = SimpleNamespace(device="cpu")
     state = SimpleNamespace(max_steps=2, num_input_tokens_seen=0, epoch=0.5)
     controls = [SimpleNamespace(should_log=False, should_training_stop=False) for _ in range(2)]
@@ -726,6 +726,51 @@ def test_a_training_of_few_steps_logs_its_last(tmp_path: Path, monkeypatch: pyte
 
     assert [control.should_log for control in controls] == [False, True]
     assert [(each["step"], each["loss"]) for each in read_events(tmp_path)] == [(1, None), (2, 0.5)]
+
+
+def test_rows_are_the_same_by_their_content_and_order() -> None:
+    """However they were made; what has no table of rows is not described, and images, which may be paths, are left out."""
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"ids": [[n, n + 1] for n in range(3000)], "text": ["a"] * 3000})
+    again = datasets.Dataset.from_list(rows.to_list())
+    with_images = rows.add_column("image", ["/here/a.png"] * 3000).cast_column("image", datasets.Image())
+    told = runtime.describe_rows(rows)
+
+    assert told.startswith("3000 rows, ")
+    assert (runtime.describe_rows(again), runtime.describe_rows(with_images)) == (told, told)
+    assert len({told, *map(runtime.describe_rows, (rows.select(range(2999)), rows.shuffle(seed=1)))}) == 3
+    assert [runtime.describe_rows(each) for each in (None, rows.to_iterable_dataset(), [1, 2])] == ["", "", ""]
+
+
+def test_only_settings_that_both_have_are_compared(tmp_path: Path) -> None:
+    """A checkpoint of another release may lack some; one without a manifest, or with an unreadable one, has none."""
+    (tmp_path / runtime.MANIFEST).write_text('{"settings": {"seed": 1, "optim": "adamw", "gone": 2}}')
+    saved = runtime.saved_settings(tmp_path)
+
+    assert runtime.changed_settings(saved, {"seed": 2, "optim": "adamw", "new": 3}) == [
+        {"key": "seed", "before": 1, "after": 2}
+    ]
+    for text in ("", "[]", '{"settings": 7}', '{"files": {}}'):
+        (tmp_path / runtime.MANIFEST).write_text(text)
+        assert runtime.saved_settings(tmp_path) == {}
+    assert runtime.saved_settings(tmp_path / "nowhere") == {}
+
+
+def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path) -> None:
+    """`Trainer` pushes before its callbacks have seen the save; older checkpoints are deleted after that."""
+    folder = tmp_path / "checkpoint-1"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"weights")
+    order: list[str] = []
+    stop: Any = SimpleNamespace(agreed=lambda _: False)
+    pushes = [lambda: order.append(f"push {(folder / runtime.MANIFEST).exists()}")]
+    watch = runtime.TrainerWatch(
+        SimpleNamespace(), runtime.AttemptProcess(tmp_path), stop, pushes, [lambda: order.append("rotate")]
+    )
+    arguments = SimpleNamespace(output_dir=str(tmp_path), device="cpu", process_index=0, world_size=1)
+    watch.on_save(arguments, SimpleNamespace(global_step=1, max_steps=2), None)
+
+    assert order == ["push True", "rotate"]
 
 
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -775,7 +820,7 @@ def test_an_upload_that_failed_in_the_background_is_told_once(tmp_path: Path) ->
     attempt = runtime.AttemptProcess(tmp_path)
     trainer: Any = SimpleNamespace(push_in_progress=pushes)
     nobody: Any = None
-    watch = runtime.TrainerWatch(trainer, attempt, nobody, [])
+    watch = runtime.TrainerWatch(trainer, attempt, nobody, [], [])
     for _ in range(2):
         watch._report_failed_pushes()
 

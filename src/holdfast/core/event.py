@@ -73,6 +73,7 @@ class EndReason(StrEnum):
     DATA_EXHAUSTED = "data-exhausted"
     SIGNAL = "signal"
     LAUNCHER_DIED = "launcher-died"
+    SETTINGS_CHANGED = "settings-changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +211,18 @@ class StopRequested:
     at_s: float
     by: Stopper
     because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesAccepted:
+    """A person accepted that settings differ from those that a checkpoint was saved with.
+
+    Attributes:
+        settings: The values that are accepted, by setting.
+    """
+
+    at_s: float
+    settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,7 +364,17 @@ class Remedied:
 
 AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied | TroubleNoted
 """An event that advances the state of one attempt."""
-Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | ModelEvaluated | ModelExported | Closed
+Event = (
+    RunRequested
+    | Starting
+    | AttemptEvent
+    | StopRequested
+    | ChangesAccepted
+    | Delivered
+    | ModelEvaluated
+    | ModelExported
+    | Closed
+)
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
@@ -360,6 +383,7 @@ KINDS: Mapping[str, type[Event]] = {
     "reports_lost": ReportsLost,
     "polled": Polled,
     "stop_requested": StopRequested,
+    "changes_accepted": ChangesAccepted,
     "diagnosed": Diagnosed,
     "remedied": Remedied,
     "trouble_noted": TroubleNoted,

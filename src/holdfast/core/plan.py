@@ -1,5 +1,6 @@
 """The plan: a job resolved down to what one attempt needs to start anywhere."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
@@ -158,6 +159,7 @@ class Attempt:
         plan: What to start.
         resume_from: The checkpoint that it continues from; None if it begins anew.
         passed_over: Newer checkpoints that it cannot continue from, each with the reason.
+        accepted: The settings that may differ from those of this checkpoint, and the values that they may have.
     """
 
     run: str
@@ -166,6 +168,7 @@ class Attempt:
     plan: Plan
     resume_from: str | None = None
     passed_over: tuple[str, ...] = ()
+    accepted: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def id(self) -> str:
@@ -202,6 +205,8 @@ class Attempt:
             "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
             **self.plan.variables,
         }
+        if self.accepted:
+            values["HOLDFAST_ACCEPTED"] = json.dumps(dict(self.accepted))
         if run_folder is None:
             return values
         moved = {name: _moved(value, self.run_folder, run_folder) for name, value in values.items()}

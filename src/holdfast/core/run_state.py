@@ -7,11 +7,12 @@ where it was.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from signal import SIGINT, SIGKILL, SIGTERM
-from typing import Final
+from typing import Any, Final
 
 from holdfast.core.course import Course, follow_course
 from holdfast.core.event import (
     AttemptEvent,
+    ChangesAccepted,
     Closed,
     Delivered,
     Diagnosed,
@@ -34,7 +35,7 @@ from holdfast.core.event import (
 )
 from holdfast.core.lost_loss import LostLoss, follow_loss
 from holdfast.core.pace import Pace, follow_pace
-from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.rhythm import Rhythm, follow_silence
 from holdfast.core.training_event import (
@@ -42,6 +43,7 @@ from holdfast.core.training_event import (
     Evaluated,
     ModelSaved,
     PushStarted,
+    Resumed,
     StepDone,
     TrainingEnded,
     TrainingEvent,
@@ -72,6 +74,7 @@ class AttemptState:
         max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
         started: What its training began with; None before it reported that.
+        resumed: How its settings compare with those of the checkpoint that it continues from; None if it did not report that.
         diagnosed: The cause of its failure; None if it was not sought.
         remedy: What is changed after it; None if nothing is.
         checkpoint_bytes: The size of the newest checkpoint; None before the first.
@@ -108,6 +111,7 @@ class AttemptState:
     max_steps: int | None = None
     end: TrainingEnded | None = None
     started: TrainingStarted | None = None
+    resumed: Resumed | None = None
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
     checkpoint_bytes: int | None = None
@@ -133,6 +137,7 @@ class RunState:
         stop: Who requested that the current attempt stops; None if nobody did.
         stop_s: Unix time of that request.
         stop_because: Why they did; empty if that follows from who it was.
+        accepted: The settings that may differ from a checkpoint's, and the values that they may have.
         pushes: The last push to each repository of the Hub.
         deliveries: The verification of each push, by repository.
         evaluated: What the evaluation of the final model gave; None if there was none yet.
@@ -151,6 +156,7 @@ class RunState:
     stop_s: float = 0.0
     stop_because: str = ""
     attempts: tuple[AttemptState, ...] = ()
+    accepted: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
     evaluated: ModelEvaluated | None = None
@@ -172,6 +178,12 @@ class RunState:
     def unverified(self) -> tuple[str, ...]:
         """Repositories that a run which succeeded has pushed to, and that were not verified yet."""
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if self.has_trained else ()
+
+    @property
+    def refused_changes(self) -> tuple[SettingChange, ...]:
+        """The settings because of which the newest attempt did not continue from its checkpoint."""
+        resumed = self.current.resumed if self.current else None
+        return resumed.changes if resumed and resumed.verdict == "refused" else ()
 
     @property
     def saved_model(self) -> str | None:
@@ -234,6 +246,8 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
         case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
+        case ChangesAccepted():
+            state = replace(state, accepted={**state.accepted, **event.settings})
         case Delivered() | ModelEvaluated() | ModelExported():
             state = _after_training(state, event)
         case Closed():
@@ -352,6 +366,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         attempt = replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
     if isinstance(event, ModelSaved):
         attempt = replace(attempt, saved=event)
+    if isinstance(event, Resumed):
+        attempt = replace(attempt, resumed=event)
     rhythm, activity, idle_s = follow_silence(attempt.rhythm, event)
     return replace(
         attempt,

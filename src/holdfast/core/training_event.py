@@ -6,11 +6,12 @@ fields have wrong types tells nothing.
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from holdfast.core.json_text import parse_json
+from holdfast.core.remedy import SettingChange
 
 
 class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +54,20 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
     world_size: int = 1
     hardware: tuple[str, ...] = ()
     allocator: str = ""
+
+
+class Resumed(TrainingEvent, frozen=True, kw_only=True):
+    """A training continues from a checkpoint: how its settings compare with those that the checkpoint was saved with.
+
+    Attributes:
+        checkpoint: The checkpoint, absolute.
+        verdict: Unknown if the checkpoint does not have its settings. Refused if nobody accepted a change: then no step is trained.
+        changes: What differs.
+    """
+
+    checkpoint: str = ""
+    verdict: Literal["same", "accepted", "refused", "unknown"] = "unknown"
+    changes: tuple[SettingChange, ...] = ()
 
 
 class Measurement(TrainingEvent, frozen=True, kw_only=True):
@@ -184,6 +199,7 @@ class TrainingEnded(TrainingEvent, frozen=True, kw_only=True):
 
 KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "start": TrainingStarted,
+    "resume": Resumed,
     "step": StepDone,
     "evaluate": Evaluated,
     "checkpoint": CheckpointSaved,

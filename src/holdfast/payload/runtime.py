@@ -5,6 +5,7 @@ package than the script imports. Environment variables tell it:
 
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt`, `pids/` and `ranks/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
+* `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 * `HOLDFAST_SKIP`      steps whose batches train nothing, as in `9-9,20-24`
@@ -83,6 +84,11 @@ failed = failed or cuda.cuDeviceGetAttribute(ctypes.byref(found), 102, device)
 sys.exit(0 if not failed and found.value else 1)
 """
 DRIVER_S = 60.0  # that the driver gets to answer
+RESTORED = (  # settings that a checkpoint goes on with, or that decide which rows follow it
+    "optim", "optim_args", "learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon",
+    "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps", "warmup_ratio", "seed", "data_seed",
+)  # fmt: skip
+SAMPLED = 1000  # rows that stand for a dataset
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
 
 
@@ -299,6 +305,7 @@ class AttemptProcess:
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
+        self.resumes: Path | None = None  # the training that begins does
         self._secrets = secret_values(os.environ)
         self.pulse = Pulse()
         self.first = True  # the next step is the first of an epoch: it compiles, and starts loader workers
@@ -538,18 +545,27 @@ class TrainerWatch:
     """The callback of one trainer: tells its progress, seals its checkpoints, stops it when asked."""
 
     def __init__(
-        self, trainer: Any, attempt: AttemptProcess, stop: StopRequest, rotations: list[Callable[[], None]]
+        self,
+        trainer: Any,
+        attempt: AttemptProcess,
+        stop: StopRequest,
+        pushes: list[Callable[[], None]],
+        rotations: list[Callable[[], None]],
     ) -> None:
-        self._trainer, self._attempt, self._stop, self._rotations = trainer, attempt, stop, rotations
+        self._trainer, self._attempt, self._stop = trainer, attempt, stop
+        self._pushes, self._rotations = pushes, rotations
         self._mark_s = 0.0  # when the last step, evaluation or save was over
         self._waiting: dict[str, Any] | None = None  # a step whose loss the trainer is about to log
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
         self._finite = True  # the gradients that were logged last
         self._failed_pushes: set[int] = set()  # those that were reported
+        self._settings: dict[str, Any] = {}  # that checkpoints are saved with
 
-    def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
-        """Report the training that begins: its configuration, model and hardware."""
+    def on_train_begin(
+        self, args: Any, state: Any, _control: Any, model: Any = None, optimizer: Any = None, **_: Any
+    ) -> None:
+        """Report the training that begins: its configuration, model and hardware; end it if its checkpoint had other settings."""
         handler = self._trainer.callback_handler
         # Last, so that manifests cover what other callbacks save; in a new list, since the old one is being walked.
         handler.callbacks = [*(other for other in handler.callbacks if other is not self), self]
@@ -560,9 +576,27 @@ class TrainerWatch:
         self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
+        self._settings = describe_settings(args, state.max_steps, optimizer, self._trainer.train_dataset)
+        self._compare_with_checkpoint()
         self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
         self._attempt.pulse.take_longest_s()
         self._lap()
+
+    def _compare_with_checkpoint(self) -> None:
+        """Report how the settings differ from those of the checkpoint that training resumes from; end if nobody accepted that."""
+        checkpoint, self._attempt.resumes = self._attempt.resumes, None
+        if checkpoint is None:
+            return
+        saved, accepted = saved_settings(checkpoint), json.loads(os.environ.get("HOLDFAST_ACCEPTED") or "{}")
+        changes = changed_settings(saved, self._settings)
+        refused = [each for each in changes if each["after"] != accepted.get(each["key"])]
+        verdict = "refused" if refused else "accepted" if changes else "same" if saved else "unknown"
+        self._attempt.write("resume", checkpoint=str(checkpoint), verdict=verdict, changes=changes)
+        if refused:
+            named = "; ".join(f"{each['key']} {each['before']}, now {each['after']}" for each in refused)
+            because = f"the checkpoint was saved with other settings: {named}"
+            self._attempt.ending = ScriptEnding("failed", "settings-changed", because[:2000])
+            raise SystemExit(1)
 
     def on_epoch_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Remember where the epoch began."""
@@ -630,9 +664,12 @@ class TrainerWatch:
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
         if args.process_index == 0 and folder.is_dir():
             before, self._attempt.phase = self._attempt.phase, "save"
-            size = seal(folder, stamps_of(folder), step=state.global_step, world_size=args.world_size)
+            described = {"step": state.global_step, "world_size": args.world_size, "settings": self._settings}
+            size = seal(folder, stamps_of(folder), **described)
             self._attempt.phase, idle_s = before, self._attempt.pulse.take_longest_s()
             self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap(), idle_s=idle_s)
+        while self._pushes:
+            self._pushes.pop(0)()
         while self._rotations:
             rotate = self._rotations.pop()
             if self._finite:  # or the last checkpoints with finite weights would make room for those without
@@ -700,6 +737,7 @@ class TrainerPatches:
     def __init__(self, module: Any, attempt: AttemptProcess, stop: StopRequest) -> None:
         self._attempt, self._stop, attempt.phase = attempt, stop, "load"
         self._skipped = parse_steps(os.environ.get("HOLDFAST_SKIP", ""))
+        self._pushes: list[Callable[[], None]] = []  # uploads of checkpoints, until their manifests are written
         self._rotations: list[Callable[[], None]] = []  # deletions of checkpoints, until the newest one is whole
         self._callback = type("HoldfastCallback", (TrainerWatch, module.TrainerCallback), {})
         wrap(module.Trainer, "__init__", self._init)
@@ -714,13 +752,15 @@ class TrainerPatches:
             wrap(module.Trainer, "training_step", self._training_step)
         for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
             if hasattr(owner, name):  # the former since transformers 5
-                wrap(owner, name, self._put_off)
+                wrap(owner, name, functools.partial(self._put_off, self._rotations))
+        if hasattr(module.Trainer, "_push_from_checkpoint"):
+            wrap(module.Trainer, "_push_from_checkpoint", functools.partial(self._put_off, self._pushes))
 
     def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
         for each in (*args, *kwargs.values()):
             keep_output(getattr(each, "output_dir", None))
         init(trainer, *args, **kwargs)
-        trainer.add_callback(self._callback(trainer, self._attempt, self._stop, self._rotations))
+        trainer.add_callback(self._callback(trainer, self._attempt, self._stop, self._pushes, self._rotations))
         if getattr(trainer.args, "enable_jit_checkpoint", False):
             self._stop.listen()  # transformers took SIGTERM for a save of its own, after which the script goes on
 
@@ -730,6 +770,8 @@ class TrainerPatches:
             # In a script that trains twice, a trainer with checkpoints of its own is not the one that stopped.
             if resume.parent == own or not any(own.glob("checkpoint-*")):
                 resume_from_checkpoint, self._attempt.resume = str(resume), ""
+        if is_requested(resume_from_checkpoint):
+            self._attempt.resumes = Path(resume_from_checkpoint)
         try:
             return train(trainer, resume_from_checkpoint, *args, **kwargs)
         except Exception as error:
@@ -737,6 +779,7 @@ class TrainerPatches:
             raise
         finally:
             self._stop.training, self._attempt.trains, self._attempt.phase = False, False, "finish"
+            self._attempt.resumes = None
 
     def _training_step(self, train: Any, trainer: Any, *args: Any, **kwargs: Any) -> Any:
         step = trainer.state.global_step + 1
@@ -766,8 +809,9 @@ class TrainerPatches:
         finally:
             end_callbacks(self._attempt)
 
-    def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
-        self._rotations.append(functools.partial(rotate, *args, **kwargs))
+    def _put_off(self, to: list[Callable[[], None]], call: Any, *args: Any, **kwargs: Any) -> None:
+        """Put off what `Trainer` does with a checkpoint before its callbacks have seen it, and so before it has a manifest."""
+        to.append(functools.partial(call, *args, **kwargs))
 
 
 def watch_saves(owner: Any, attempt: AttemptProcess) -> None:
@@ -879,7 +923,9 @@ def stamps_of(folder: Path) -> dict[Path, tuple[int, int]]:
     return stamps
 
 
-def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> int:
+def seal(
+    folder: Path, files: Iterable[Path], *, step: int, world_size: int, settings: Mapping[str, Any] | None = None
+) -> int:
     """Make files durable, then write their sizes and hashes into the folder's manifest; return their bytes in all."""
     entries: dict[str, dict[str, Any]] = {}
     for path in files:
@@ -888,6 +934,7 @@ def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> 
             os.fsync(file.fileno())
             entries[path.relative_to(folder).as_posix()] = {"bytes": file.tell(), "sha256": digest}
     manifest = {"schema": 1, "step": step, "world_size": world_size, "files": entries}
+    manifest |= {"settings": settings} if settings else {}
     partial = folder / f"_{MANIFEST}.partial"  # uploads to the Hub leave out such names
     with partial.open("w") as file:
         json.dump(manifest, file, indent=1)
@@ -912,6 +959,51 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "hardware": name_devices(args),
         "allocator": next((os.environ[name] for name in ALLOCATORS if name in os.environ), ""),
     }
+
+
+def is_requested(resume_from_checkpoint: Any) -> bool:
+    """Whether a trainer continues from the checkpoint that the attempt was given: some scripts pass it on themselves."""
+    requested = os.environ.get("HOLDFAST_RESUME", "")
+    if not requested or not isinstance(resume_from_checkpoint, (str, os.PathLike)):
+        return False
+    return Path(resume_from_checkpoint).resolve() == Path(requested).resolve()
+
+
+def describe_settings(args: Any, max_steps: int, optimizer: Any, dataset: Any) -> dict[str, Any]:
+    """Return the settings that a checkpoint is saved with: what cannot be told of a training is left out."""
+    config = plain(args.to_dict())
+    own = {name: config[name] for name in RESTORED if name in config}
+    kind = type(getattr(optimizer, "optimizer", optimizer)).__name__  # accelerate wraps it
+    versions = {name: module.__version__.partition("+")[0] for name in LIBRARIES if (module := sys.modules.get(name))}
+    data = describe_rows(dataset)
+    settings = {**own, "optimizer": kind, "max_steps": max_steps, **({"data": data} if data else {}), **versions}
+    return dict(json.loads(json.dumps(settings)))
+
+
+def describe_rows(dataset: Any) -> str:
+    """Return the number of rows of a dataset and a hash of at most `SAMPLED` of them, in order; empty if it has no table of rows.
+
+    Images, audio and the like are left out: they may be paths, which differ between machines.
+    """
+    with suppress(Exception):  # datasets of other releases and other makers
+        columns = [name for name, kind in dataset.features.items() if "decode=" not in repr(kind)]
+        chosen = [*range(0, len(dataset), max(1, len(dataset) // SAMPLED))][:SAMPLED]
+        rows = dataset.select_columns(columns).with_format("arrow")[chosen].to_pylist()
+        return f"{len(dataset)} rows, {hashlib.sha256(repr(rows).encode()).hexdigest()[:16]}"
+    return ""
+
+
+def saved_settings(checkpoint: Path) -> dict[str, Any]:
+    """Return the settings that a checkpoint was saved with; empty if its manifest does not have them."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        return dict(json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8")).get("settings") or {})
+    return {}
+
+
+def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what differs of the settings that both have."""
+    both = [name for name in saved if name in now]
+    return [{"key": name, "before": saved[name], "after": now[name]} for name in both if saved[name] != now[name]]
 
 
 def name_base(model: Any) -> str:

@@ -79,6 +79,19 @@ class AttemptTrouble(ResultPart, frozen=True, kw_only=True):
     step: int
 
 
+class AttemptResume(ResultPart, frozen=True, kw_only=True):
+    """How the settings of an attempt compare with those that its checkpoint was saved with.
+
+    Attributes:
+        verdict: `unknown` if the checkpoint does not say how it was saved; `refused` if the attempt ended because of the changes, before
+            its first step; `accepted` if a person accepted them.
+        changes: What differs.
+    """
+
+    verdict: Literal["same", "accepted", "refused", "unknown"]
+    changes: Sequence[RemedyEdit]
+
+
 class AttemptResult(ResultPart, frozen=True, kw_only=True):
     """An attempt of a run.
 
@@ -91,6 +104,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         max_steps: Optimizer steps that the trainer plans; null until it reports them.
         resume_from: The checkpoint that it continued from; null if it started from the beginning.
         passed_over: Newer checkpoints from which it could not continue, each with the problem.
+        resumed: How its settings compare with those that this checkpoint was saved with; null until it reports that.
         exit_code: Negative for a signal; null if unknown.
         diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
             `holdfast diagnose`.
@@ -107,6 +121,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     max_steps: int | None
     resume_from: str | None
     passed_over: Sequence[str]
+    resumed: AttemptResume | None
     exit_code: int | None
     diagnosis: AttemptDiagnosis | None
     remedy: Sequence[RemedyEdit] | None

@@ -8,7 +8,7 @@ import pytest
 from holdfast.core.event import Diagnosed, Liveness, RunStage, Starting, Stopper, StopRequested
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.training_event import TrainingEnded, TrainingStarted
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
@@ -82,6 +82,17 @@ def test_what_another_attempt_does_not_help_against_ends_the_run(cause: Diagnose
     store, stage = play(attempt(1, 2), [cause], attempts)
 
     assert (stage, starts(store)) == (RunStage.FAILED, [None])
+
+
+@pytest.mark.parametrize(("steps", "follows"), [(7, True), (4, False)])
+def test_a_network_that_fails_amid_training_is_tried_again(steps: int, *, follows: bool) -> None:
+    """A node that reached nothing from the beginning does not reach it in another attempt."""
+    failed = AttemptState(
+        number=1, backend="local", started_s=0, stage=RunStage.FAILED, steps=steps, started=TrainingStarted(step=4)
+    )
+    cause = replace(PREEMPTED, name="no-network-on-node", retry="after-change")
+
+    assert (decide(cause, RunState(attempts=(failed,)), 3)[0].next_s is not None) == follows
 
 
 @pytest.mark.parametrize(

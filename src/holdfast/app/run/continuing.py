@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import has_plan, is_supervised, load_request, supervising
 from holdfast.app.run.preparing import check_job, prepare_run
 from holdfast.app.run.runs import Run, RunObserver
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
+from holdfast.core.event import ChangesAccepted
 
 START_ANEW: Final = "`holdfast run` starts the job again"
 
@@ -22,6 +24,20 @@ def continue_run(run: Run, observer: RunObserver) -> Run:
         UsageError: Another process is preparing it, or its request is lost.
     """
     return _with_plan(run) if has_plan(run.folder) else _prepare_again(run, observer)
+
+
+def accept_refused_changes(run: Run) -> None:
+    """Record that the settings may differ because of which the newest attempt did not continue from its checkpoint.
+
+    Raises:
+        UsageError: There are none.
+    """
+    changes = run.state().refused_changes
+    if not changes:
+        what = f"{run.name} has no changes to accept: its last attempt was not refused because of any"
+        raise UsageError(what, where="--accept-changes", fix="leave the option out")
+    settings = {each.key: each.after for each in changes}
+    run.ledger.append(run.name, [ChangesAccepted(at_s=SystemClock().now_s(), settings=settings)])
 
 
 def _with_plan(run: Run) -> Run:

@@ -47,7 +47,7 @@ def read_history(run: Run) -> RunHistory:
         versions={name: version for name, version in started.versions.items() if name != "python"},
         standstill=_where(ending, state, folder),
         rank=_rank(ending, state),
-        changed=bool(state.remedies) and state.stop is not Stopper.PROMISE,
+        changed=bool(state.remedies) and state.stop is not Stopper.PROMISE and not state.refused_changes,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
 

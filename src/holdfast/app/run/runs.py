@@ -159,7 +159,8 @@ class Run:
     def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
-        plan = remedied_plan(plan, remedies := self.state().remedies)
+        state = self.state()
+        plan = remedied_plan(plan, remedies := state.remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
         write_remedied_job(self.folder, folder, remedies)
         checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
@@ -170,6 +171,7 @@ class Run:
             plan=plan,
             resume_from=checkpoint,
             passed_over=passed_over,
+            accepted=state.accepted,
         )
 
     def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, tuple[str, ...]]:

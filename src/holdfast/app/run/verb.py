@@ -6,7 +6,7 @@ from msgspec import structs
 
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
-from holdfast.app.run.continuing import START_ANEW, continue_run
+from holdfast.app.run.continuing import START_ANEW, accept_refused_changes, continue_run
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver
@@ -82,13 +82,15 @@ def run(
 def resume(
     run: PathName,
     *,
+    accept_changes: bool = False,
     runs: PathName | None = None,
     detach: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Continue a run from its newest complete checkpoint; if an attempt is still running, follow it instead.
 
-    If training has succeeded and the export of its model failed, only the export is made again.
+    If training has succeeded and the export of its model failed, only the export is made again. If the settings differ from those that the
+    checkpoint was saved with (data, learning rate, optimizer, schedule, seed, versions of libraries), the run ends before its first step.
 
     >>> import holdfast
     >>> holdfast.resume("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
@@ -97,12 +99,13 @@ def resume(
     Args:
         run: Name of the run, the beginning of it, or its folder. The name of a job, or its file, means its newest run that
             can be continued.
+        accept_changes: Continue with the settings because of which the last attempt did not continue from its checkpoint.
         runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
         detach: Return at once; a supervisor continues in the background.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:
-        UsageError: There is no such run, it has succeeded, or it was refused.
+        UsageError: There is no such run, it has succeeded, or it was refused; or there are no changes to accept.
     """
     opened = open_resumable_run(run, runs)
     state = opened.state()
@@ -111,6 +114,8 @@ def resume(
     if state.refused_by:
         fix = f"correct the job; {START_ANEW}"
         raise UsageError(f"{opened.name} was {state.because}", where=str(opened.folder), fix=fix)
+    if accept_changes:
+        accept_refused_changes(opened)
     try:
         ready = continue_run(opened, observer)
     except RunClosed as closed:

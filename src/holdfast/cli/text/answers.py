@@ -16,7 +16,7 @@ from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.units import render_duration, render_number
 from holdfast.results.plan import EstimateRange
-from holdfast.results.run import AttemptRecovery, AttemptResult, RunResult, RunsResult, VerifyResult
+from holdfast.results.run import AttemptRecovery, AttemptResult, AttemptResume, RunResult, RunsResult, VerifyResult
 
 COLOURS = {
     "succeeded": "green",
@@ -180,6 +180,8 @@ def _short_request(requested: RequestedRun) -> str:
 
 def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
+    if attempt.resumed and (said := _settings(attempt.resumed)):
+        yield "settings", said
     for trouble in attempt.troubles:
         yield "trouble", f"step {trouble.step}: {trouble.text}"
     if attempt.diagnosis:
@@ -194,6 +196,14 @@ def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
             yield "differs", each
         if attempt.recovery.undo:
             yield "undo", attempt.recovery.undo
+
+
+def _settings(resumed: AttemptResume) -> str:
+    """Return how the settings of an attempt differ from those of its checkpoint; empty if they do not."""
+    if resumed.verdict == "unknown":
+        return "not compared: the checkpoint does not say how it was saved"
+    edits = "; ".join(render_edit(each).partition(" ")[2] for each in resumed.changes)
+    return f"other than the checkpoint's, {resumed.verdict}: {edits}" if edits else ""
 
 
 def _else_changed(recovery: AttemptRecovery) -> Iterator[str]:

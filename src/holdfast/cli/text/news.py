@@ -21,12 +21,14 @@ from holdfast.core.training_event import (
     Measurement,
     ModelSaved,
     PushStarted,
+    Resumed,
     StepDone,
     TrainingEvent,
     TrainingStarted,
 )
 from holdfast.engine.report.tables import last_name
 from holdfast.engine.run.progress import Progress
+from holdfast.engine.run.resuming import describe_resumption
 from holdfast.engine.run.summary import SPOKEN
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration, render_number
 
@@ -102,6 +104,8 @@ def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Te
         case TrainingStarted():
             steps = render_counted(progress.max_steps, "step") if progress.max_steps else "? steps"
             words, style = [f"training{_size(event)}, {steps}"], "bold"
+        case Resumed() if said := describe_resumption(event):
+            words, style = [said], "yellow"
         case StepDone() if figures := _figures(event):
             words, style = [f"step {_count(progress)}", *figures, *_pace(progress, now_s)], ""
         case Evaluated():

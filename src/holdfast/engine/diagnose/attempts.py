@@ -18,7 +18,7 @@ from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import KILLER, SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
-from holdfast.engine.diagnose.history import OpenedLogs
+from holdfast.engine.diagnose.history import CHANGED, OpenedLogs
 from holdfast.engine.diagnose.rank_ends import FirstFailure, RankEnd, first_failure, has_lost_launcher
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
@@ -31,13 +31,14 @@ REASONS: Final[Mapping[object, tuple[str, float]]] = {
     EndReason.LEFT_TRAINING: ("user-code-error", 0.65),
     EndReason.EXIT: ("user-code-error", 0.55),
     EndReason.DATA_EXHAUSTED: ("too-few-training-steps", 0.6),
+    EndReason.SETTINGS_CHANGED: (CHANGED, 0.97),
 }
 """Class and weight by the reason of a script that left without an error, before its training was over."""
 STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.PERSON: "job-cancelled-externally",
     Stopper.TIMEOUT: "job-time-limit",
     Stopper.NAN: "nan-loss-silent-success",
-    Stopper.PROMISE: "resume-settings-changed",
+    Stopper.PROMISE: CHANGED,
     Stopper.STALL: "training-stalled",
 }
 """Class by who asked an attempt to end."""

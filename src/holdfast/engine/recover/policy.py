@@ -28,6 +28,8 @@ BY_PEOPLE: Final = frozenset({"job-cancelled-externally", "killed-by-sighup", "s
 """Classes of failure in which a person, or what a person set up, ended the attempt."""
 PREEMPTED: Final = "job-preempted-or-requeued"
 """The class of a signal from outside. On this machine it counts as a person's, too, unless the job permits `killed`."""
+NO_NETWORK: Final = "no-network-on-node"
+"""The class of a machine that reaches no host. If that begins amid a training, names or routes failed for a while."""
 NO_END: Final = TrainingEnded()
 FULL_DISKS: Final = frozenset({"disk-full", "disk-quota-exceeded"})
 FIRST_PAUSE_S: Final = 30.0
@@ -63,8 +65,10 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
         attempts: How many attempts it may have.
         plan: What its attempts start from; without it nothing can be changed.
     """
-    if not ended_unasked(state) or len(state.attempts) >= attempts:
+    if not ended_unasked(state) or len(state.attempts) >= attempts or state.refused_changes:
         return (cause,)
+    if cause.name == NO_NETWORK and _has_done_steps(state):
+        cause = replace(cause, retry="yes")
     job = remedied_job(plan, state.remedies) if plan else None
     if _is_by_people(cause, state):
         return (_after_kill(cause, state, job),)
@@ -92,6 +96,12 @@ def _fruitless(state: RunState) -> int:
     return next(
         (count for count, reached in enumerate(reversed(steps)) if reached > max(steps[: -count - 1], default=-1)), 0
     )
+
+
+def _has_done_steps(state: RunState) -> bool:
+    """True if the newest attempt has trained."""
+    current = state.current
+    return current is not None and current.started is not None and current.steps > (current.started.step or 0)
 
 
 def _uncertain(cause: Diagnosed) -> Diagnosed:

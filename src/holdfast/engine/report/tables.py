@@ -11,6 +11,7 @@ from holdfast.core.trouble import Trouble
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
+from holdfast.engine.run.resuming import describe_resumption
 from holdfast.engine.run.summary import find_change
 from holdfast.engine.run.verdict import how_it_failed
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
@@ -48,6 +49,7 @@ class AttemptRow:
     remedy: AppliedRemedy | None
     troubles: tuple[Trouble, ...]
     where: str
+    settings: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> 
             remedy=attempt.remedy,
             troubles=attempt.troubles,
             where=attempt.diagnosed.where if attempt.diagnosed else "",
+            settings=describe_resumption(attempt.resumed) if attempt.resumed else "",
         )
 
 

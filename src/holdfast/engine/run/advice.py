@@ -52,7 +52,12 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
     else:
         if state.stage is RunStage.FAILED:
             yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
-        yield resume
+        yield _accept(run) if state.refused_changes else resume
+
+
+def _accept(run: str) -> tuple[str, str, str]:
+    command = f"holdfast resume {run} --accept-changes"
+    return "accept the changes", command, "continues from the checkpoint with the settings of now"
 
 
 def command_to_try_again(about: RequestedJob, refused_by: str) -> str:

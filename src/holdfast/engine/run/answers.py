@@ -1,6 +1,6 @@
 """Results about runs and checkpoints, made from their states."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Literal
 
@@ -8,9 +8,10 @@ from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, ModelExported, RunStage
-from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.requested_job import RequestedRun
 from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.training_event import Resumed
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.diagnose import RemedyEdit
@@ -20,6 +21,7 @@ from holdfast.results.run import (
     AttemptDiagnosis,
     AttemptRecovery,
     AttemptResult,
+    AttemptResume,
     AttemptTrouble,
     DamagedFile,
     DeliveryResult,
@@ -152,18 +154,23 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         max_steps=attempt.max_steps,
         resume_from=attempt.resume_from,
         passed_over=attempt.passed_over,
+        resumed=_resume(attempt.resumed) if attempt.resumed else None,
         exit_code=attempt.exit_code,
         diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
-        remedy=_edits(attempt.remedy) if attempt.remedy else None,
+        remedy=_edits(attempt.remedy.changes) if attempt.remedy else None,
         recovery=_recovery(attempt.remedy) if attempt.remedy else None,
         troubles=[AttemptTrouble(kind=each.kind, text=each.text, step=each.step) for each in attempt.troubles],
     )
 
 
-def _edits(remedy: AppliedRemedy) -> list[RemedyEdit]:
+def _resume(resumed: Resumed) -> AttemptResume:
+    return AttemptResume(verdict=resumed.verdict, changes=_edits(resumed.changes))
+
+
+def _edits(changes: Iterable[SettingChange]) -> list[RemedyEdit]:
     return [
         RemedyEdit(key=each.key, action="remove" if each.after is None else "set", before=each.before, after=each.after)
-        for each in remedy.changes
+        for each in changes
     ]
 
 

@@ -8,6 +8,7 @@ from holdfast.core.event import EndReason, RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
+from holdfast.engine.run.resuming import describe_resumption
 from holdfast.engine.run.stalls import describe_silence
 from holdfast.engine.units import render_duration
 
@@ -72,6 +73,8 @@ def how_it_failed(attempt: AttemptState) -> str:
     """Return why an attempt failed, if no stop was requested."""
     if attempt.because:
         return attempt.because
+    if attempt.resumed and attempt.resumed.verdict == "refused":
+        return describe_resumption(attempt.resumed)
     if (
         attempt.diagnosed and attempt.diagnosed.rank is not None
     ):  # the last event is that of rank 0, which may be a victim

@@ -1,0 +1,24 @@
+"""How the settings of an attempt compare with those of its checkpoint, in words."""
+
+from pathlib import PurePosixPath
+
+from holdfast.core.training_event import Resumed
+
+
+def describe_resumption(resumed: Resumed) -> str:
+    """Return what is to be said of the settings of an attempt that continues from a checkpoint; empty if nothing differs.
+
+    >>> describe_resumption(Resumed(checkpoint="/out/checkpoint-8"))
+    'the settings were not compared: checkpoint-8 does not say how it was saved'
+    """
+    name = PurePosixPath(resumed.checkpoint).name
+    changes = "; ".join(map(str, resumed.changes))
+    match resumed.verdict:
+        case "unknown":
+            return f"the settings were not compared: {name} does not say how it was saved"
+        case "refused":
+            return f"it did not continue from {name}, which was saved with other settings: {changes}"
+        case "accepted":
+            return f"it continues from {name} with other settings, as accepted: {changes}"
+        case "same":
+            return ""
