@@ -673,6 +673,19 @@ def test_a_rank_whose_launcher_died_leaves(tmp_path: Path) -> None:
     assert json.loads(end.read_text())["reason"] == "launcher-died"
 
 
+@pytest.mark.parametrize("lease", ["0", "1000"])
+def test_what_nobody_supervises_ends_at_its_time_limit(tmp_path: Path, lease: str) -> None:
+    """Not before a supervisor had the time to end it itself."""
+    text = runtime_with("HEARTBEAT_S", "0.05").replace("\nLEASE_S = ", f"\nLEASE_S = {lease}  # ")
+    script = "import time\nfor _ in range(100):\n    time.sleep(0.01)\n" + (
+        "while True: pass\n" if lease == "0" else ""
+    )
+    ended = run(tmp_path, script, text=text, HOLDFAST_TIMEOUT="0.2")
+
+    assert ended.end["reason"] == ("timeout" if lease == "0" else "finished")
+    assert ended.exit_code == (runtime.STOPPED if lease == "0" else 0)
+
+
 def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
     """What stands beside it can be imported; another file of that name is not taken for it."""
     (tmp_path / "beside.py").write_text("VALUE = 7\n")

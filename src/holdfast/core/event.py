@@ -74,6 +74,7 @@ class EndReason(StrEnum):
     SIGNAL = "signal"
     LAUNCHER_DIED = "launcher-died"
     SETTINGS_CHANGED = "settings-changed"
+    TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,9 @@ class RepoTree:
     Attributes:
         files: Its files by path; None if there is no such repository.
         modified_s: Unix time of its last commit.
+        commit: The commit that was listed; None if the Hub did not say.
     """
 
     files: Mapping[str, StoredFile] | None
     modified_s: float = 0.0
+    commit: str | None = None

@@ -27,6 +27,7 @@ class RunRequest:
         address: Where the target lies, if not here.
         study: The study that the run is a trial of; empty if it is none.
         trial: The hash of the trial's content; empty if it is none.
+        resume_from: The checkpoint that the first attempt continues from: a folder, absolute, or `hf://…`; empty if it begins anew.
     """
 
     target: str
@@ -39,6 +40,7 @@ class RunRequest:
     address: str | None = None
     study: str = ""
     trial: str = ""
+    resume_from: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,7 @@ class Plan:
         webhook_format: What is received there.
         evaluations: What the final model is evaluated on when training has ended.
         gguf: The quantizations of the GGUF files that are made of it after that.
+        resume_from: The checkpoint that attempts continue from while the run has none of its own, absolute; empty if they begin anew.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Plan:
     webhook_format: NoticeFormat = "json"
     evaluations: tuple[PlannedEvaluation, ...] = ()
     gguf: tuple[str, ...] = ()
+    resume_from: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -205,6 +209,8 @@ class Attempt:
             "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
             **self.plan.variables,
         }
+        if self.plan.timeout_s is not None:
+            values["HOLDFAST_TIMEOUT"] = str(self.plan.timeout_s)
         if self.accepted:
             values["HOLDFAST_ACCEPTED"] = json.dumps(dict(self.accepted))
         if run_folder is None:

@@ -7,6 +7,7 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
+* `HOLDFAST_TIMEOUT`   seconds after which a supervisor stops the attempt; `LEASE_S` later, it stops by itself: nobody supervises it then
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 * `HOLDFAST_SKIP`      steps whose batches train nothing, as in `9-9,20-24`
 * `PYTORCH_CUDA_ALLOC_CONF`, if nothing sets the allocator, becomes `expandable_segments:True` where the GPU supports that
@@ -16,7 +17,8 @@ package than the script imports. Environment variables tell it:
 Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
 
 Any transformers `Trainer`, so any of TRL's, is watched by a callback from the moment it is made. Ranks agree
-before they act, all at the same point; only rank 0 writes events and manifests. If their launcher dies, they save and leave. A model that is saved, by the trainer or by
+before they act, all at the same point; only rank 0 writes events and manifests. If their launcher dies, they save and leave. Time is
+counted by a clock that stands still while the machine sleeps. A model that is saved, by the trainer or by
 `save_pretrained`, gets a manifest and an event; what is saved for an upload alone, or within a checkpoint, gets none.
 Covered: one process, or several under torchrun on one machine; forked and spawned children of the script.
 Not covered: ranks that the script starts itself (`mp.spawn`, `notebook_launcher`); hyperparameter search, whose
@@ -62,7 +64,8 @@ REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in th
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
-ORPHAN_S = 600.0  # that a rank whose launcher died gets to save and leave
+ABANDONED_S = 600.0  # that a process gets to save and leave after which nobody looks any more
+LEASE_S = 120.0  # that a supervisor has to stop an attempt whose time is over
 NEWEST = 3  # collectives of each process group that are kept
 PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
@@ -233,9 +236,13 @@ class ScriptEnding(NamedTuple):
     because: str
 
 
-def orphaned(did: str) -> ScriptEnding:
-    """Return the ending of a rank whose launcher died."""
-    return ScriptEnding("stopped", "launcher-died", f"the launcher of the ranks died, and this rank {did}")
+def abandoned(reason: str, did: str) -> ScriptEnding:
+    """Return the ending of a process after which nobody looks any more."""
+    said = {
+        "launcher-died": "the launcher of the ranks died, and this rank",
+        "timeout": "its time limit was over while nobody supervised it, and it",
+    }
+    return ScriptEnding("stopped", reason, f"{said[reason]} {did}")
 
 
 def newest_collectives() -> list[dict[str, Any]]:
@@ -299,7 +306,9 @@ class AttemptProcess:
         (folder / "pids").mkdir(parents=True, exist_ok=True)
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
         self._launcher = os.getppid() if "TORCHELASTIC_RUN_ID" in os.environ else 0
-        self._orphaned_s: float | None = None  # since when
+        seconds = float(os.environ.get("HOLDFAST_TIMEOUT") or "inf")
+        self._until_s = time.monotonic() + seconds + LEASE_S
+        self._abandoned_s: float | None = None  # since when
         self._file = open_private(folder / "events.jsonl")
         self._log = EventLog() if os.environ.get("HOLDFAST_EVENTS") == "log" and not self._rank else None
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
@@ -445,21 +454,25 @@ class AttemptProcess:
                 self.pulse.leave_out(late_s)
             doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
             self.write("heartbeat", max_steps=self.max_steps, **doing)
-            if self._launcher:
-                self._look_after_launcher()
+            self._leave_if_abandoned()
 
     @property
-    def is_orphan(self) -> bool:
-        """Whether the launcher of this rank died: nothing would end the other ranks if one of them failed."""
-        return bool(self._launcher) and os.getppid() != self._launcher
+    def abandoned(self) -> str:
+        """Why nobody looks after this process any more; empty if somebody does.
 
-    def _look_after_launcher(self) -> None:
-        """Save and leave if the launcher died; leave without that if it takes too long."""
-        if self.is_orphan and self._orphaned_s is None:
-            self._orphaned_s = time.monotonic()
+        Nothing would end the other ranks if their launcher died and one of them failed; nothing ends a training whose supervisor is gone.
+        """
+        if self._launcher and os.getppid() != self._launcher:
+            return "launcher-died"
+        return "timeout" if time.monotonic() > self._until_s else ""
+
+    def _leave_if_abandoned(self) -> None:
+        """Save and leave if nobody looks after this process; leave without that if it takes too long."""
+        if self.abandoned and self._abandoned_s is None:
+            self._abandoned_s = time.monotonic()
             os.kill(self._pid, signal.SIGTERM)
-        elif self._orphaned_s is not None and time.monotonic() - self._orphaned_s > ORPHAN_S:
-            self.ending = orphaned("did not stop")
+        elif self._abandoned_s is not None and time.monotonic() - self._abandoned_s > ABANDONED_S:
+            self.ending = abandoned(self.abandoned, "did not stop")
             self.end()
             os._exit(STOPPED)
 
@@ -522,12 +535,13 @@ class StopRequest:
         """End the process in order, as one that was stopped."""
         self._heard_s = time.monotonic()  # torchrun ends the ranks that have not left when the first one has
         by_signal = ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
-        self._attempt.ending = orphaned("saved and left") if self._attempt.is_orphan else by_signal
+        reason = self._attempt.abandoned
+        self._attempt.ending = abandoned(reason, "saved and left") if reason else by_signal
         raise SystemExit(STOPPED)
 
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:
-        # A rank whose launcher died sends itself a signal, which is no second wish of a person's.
-        if self._number and not self._attempt.is_orphan and time.monotonic() - self._heard_s > ECHO_S:
+        # A process that is abandoned sends itself a signal, which is no second wish of a person's.
+        if self._number and not self._attempt.abandoned and time.monotonic() - self._heard_s > ECHO_S:
             self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
             self._attempt.end()
             os._exit(STOPPED)

@@ -95,6 +95,17 @@ def test_a_network_that_fails_amid_training_is_tried_again(steps: int, *, follow
     assert (decide(cause, RunState(attempts=(failed,)), 3)[0].next_s is not None) == follows
 
 
+def test_a_training_whose_time_was_over_without_a_supervisor_is_not_started_again() -> None:
+    """It ended at the limit that a person set."""
+    end = TrainingEnded(
+        status="stopped", reason="timeout", because="its time limit was over while nobody supervised it"
+    )
+    ended = AttemptState(number=1, backend="local", started_s=0, stage=RunStage.CANCELLED, end=end)
+    cause = replace(PREEMPTED, name="job-time-limit")
+
+    assert decide(cause, RunState(attempts=(ended,)), 3) == (cause,)
+
+
 @pytest.mark.parametrize(
     ("backend", "name", "follows"),
     [

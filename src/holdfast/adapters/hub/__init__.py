@@ -10,6 +10,7 @@
     accounts.py, targets.py   whose token it is, and where it may write
     datasets.py, cards.py, viewer.py   splits and columns, from the card, the names of the files, the viewer
     models.py, weights.py     configurations, chat templates, parameters, names of tensors
+    checkpoints.py            checkpoints that transformers pushed
     links.py, repo_trees.py   addresses of scripts; the files of a repository, with digests
     prices.py                 what Hugging Face Jobs cost
 

@@ -23,7 +23,7 @@ def fetch_repo_tree(asking: HubSession, reference: Reference) -> RepoTree:
     if info is None:
         return RepoTree(files=None)
     files = {text(each, "rfilename"): _stored(each) for each in entries(info, "siblings")}
-    return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")))
+    return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")), commit=text(info, "sha") or None)
 
 
 def _stored(record: Mapping[str, Any]) -> StoredFile:

@@ -28,9 +28,12 @@ from holdfast.core.checkpoint import (
     IntegrityVerdict,
     Manifest,
     any_step,
+    describe_damage,
     parse_manifest,
 )
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
+from holdfast.core.numbers import is_whole
 
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")
@@ -93,6 +96,29 @@ def _require_something(folder: Path) -> None:
     raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
 
 
+def require_resumable(folder: Path, where: str) -> CheckpointIntegrity:
+    """Return the integrity of a checkpoint that a person named, and that training can resume from; without a manifest it is unverifiable.
+
+    Raises:
+        UsageError: It is damaged, or lacks what training resumes with.
+    """
+    integrity = verify_checkpoint(folder)
+    cut = any(each.message == CUT_SHORT for each in integrity.problems)
+    problems = (*(integrity.problems if cut or integrity.verdict == "damaged" else ()), *_lacking(folder))
+    if problems:
+        what = f"training cannot resume from {describe_damage(replace(integrity, problems=problems))}"
+        raise UsageError(what, where=where, fix="name another checkpoint")
+    return integrity
+
+
+def step_in(folder: Path) -> int | None:
+    """Return the optimizer steps done when a checkpoint was saved, by its trainer's state; None if that does not tell."""
+    with suppress(OSError, ValueError, TypeError):
+        step = parse_json(read_foreign_text(folder / STATE))["global_step"]
+        return step if is_whole(step) else None
+    return None
+
+
 def newest_whole(
     folder: Path, usable: Callable[[int], bool] = any_step
 ) -> tuple[Path | None, list[CheckpointIntegrity]]:
@@ -107,15 +133,17 @@ def newest_whole(
     passed_over: list[CheckpointIntegrity] = []
     for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
         wholeness = verify_checkpoint(path)
-        lacking = [
-            CheckpointProblem(name, "missing: training cannot resume")
-            for name in RESUMABLE
-            if not (path / name).exists()
-        ]
+        lacking = _lacking(path)
         if wholeness.verdict == "whole" and not lacking:
             return path, passed_over
         passed_over.append(replace(wholeness, problems=tuple(dict.fromkeys((*wholeness.problems, *lacking)))))
     return None, passed_over
+
+
+def _lacking(folder: Path) -> list[CheckpointProblem]:
+    """Return the files without which training would not resume as it was."""
+    absent = [name for name in RESUMABLE if not (folder / name).exists()]
+    return [CheckpointProblem(name, "missing: training cannot resume") for name in absent]
 
 
 def _step_of(path: Path) -> int | None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 from msgspec import structs
@@ -23,6 +23,7 @@ from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
+from holdfast.app.run.resume_source import fetch_resume_source, require_reachable
 from holdfast.app.run.runs import Run, RunObserver
 from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.core.backends import capabilities_of
@@ -95,6 +96,8 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     estimated = estimate_job(target, hub)
     prices = find_prices(target.document, backend, hub)
     plan = make_plan(target, request.arguments, references, placement, estimated.estimate, prices)
+    if request.resume_from:
+        require_reachable(request, plan)
     if not request.offline:
         require_ready(plan, {**os.environ, **references.values})
     notes = [] if request.trial else _look_ahead(target, runs, request)  # a study did, once for trials that are alike
@@ -126,7 +129,8 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
 
     Raises:
         RunClosed: The check or the rehearsal refuses it, or it was stopped meanwhile.
-        UsageError: The script needs other arguments.
+        UsageError: The script needs other arguments, or training cannot resume from the checkpoint that was named.
+        SourceError: That checkpoint could not be downloaded.
     """
     check = check_result([target_result(job.checked)])
     save_result(run, check)
@@ -138,6 +142,7 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         observer.on_scenario(job.target.scenario.describe())
     if job.planned:
         observer.on_planned(job.planned)
+    resume_from = fetch_resume_source(run, request.resume_from, observer) if request.resume_from else ""
     if request.rehearse:
         try:
             _rehearse(run, job.target, request, job.plan, observer)
@@ -145,7 +150,8 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
             raise RunClosed(cancel_unstarted(run)) from None
     if run.state().stop:  # by `holdfast stop`, meanwhile
         raise RunClosed(cancel_unstarted(run))
-    save_plan(run.folder, place_plan(job.plan, run.folder.name, str(run.folder), token_hex(8)))
+    plan = replace(job.plan, resume_from=resume_from)
+    save_plan(run.folder, place_plan(plan, run.folder.name, str(run.folder), token_hex(8)))
 
 
 def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> RunResult:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
+from holdfast.adapters.storage.checkpoints import step_in
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
@@ -164,6 +165,7 @@ class Run:
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
         write_remedied_job(self.folder, folder, remedies)
         checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
+        checkpoint = checkpoint or self._base_checkpoint(plan)
         return Attempt(
             run=self.name,
             number=number,
@@ -183,6 +185,12 @@ class Run:
             return None, ()
         newest, passed_over = output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
         return newest, tuple(map(describe_damage, passed_over))
+
+    def _base_checkpoint(self, plan: Plan) -> str | None:
+        """Return the checkpoint that the run was started from; None if there is none, or if a remedy has training start over."""
+        step = step_in(Path(plan.resume_from)) if plan.resume_from else None
+        events = (event for _, event in self.ledger.read(self.name))
+        return plan.resume_from if step is not None and usable_steps(events).has(step) else None
 
 
 def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:

@@ -35,5 +35,5 @@ def try_job(request: RunRequest, path: str, job: CheckedJob, runs: PathName | No
     observer.on_short_run(f"{name}{SUFFIX} comes first; if it succeeds, {name} is started")
     if job.planned:
         observer.on_short_run(f"{name} itself: {job.planned.splitlines()[0]}")
-    tried = replace(request, sets=(*request.sets, *short_run_overrides(job.target.job, name)))
+    tried = replace(request, sets=(*request.sets, *short_run_overrides(job.target.job, name)), resume_from="")
     return start_run(tried, check_job(tried, path, runs), runs, observer)

@@ -9,6 +9,7 @@ from holdfast.app.fetching import fetch_target
 from holdfast.app.run.continuing import START_ANEW, accept_refused_changes, continue_run
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.preparing import RunClosed, check_job
+from holdfast.app.run.resume_source import absolute_source
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver
 from holdfast.app.run.short_run import try_job
 from holdfast.app.run.starting import start_run
@@ -32,6 +33,7 @@ def run(
     offline: bool = False,
     rehearse: bool = True,
     try_first: bool = False,
+    resume_from: PathName | None = None,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Check, rehearse, start and supervise a job; return when it has ended.
@@ -52,10 +54,12 @@ def run(
         rehearse: Rehearse the job first, unless it already passed a rehearsal.
         try_first: Run a few steps of the job first, evaluated, saved and pushed, on the same backend. If it fails, the result is that of this short
             run, and the job is not started. `detach` still waits for the short run.
+        resume_from: A checkpoint to continue from: a folder, or `hf://OWNER/NAME` for the newest one that was pushed there. It is verified first.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:
-        UsageError: There is no such target, or an argument is wrong; nothing was created.
+        UsageError: There is no such target, or an argument is wrong; nothing was created. Or training cannot resume from the checkpoint.
+        SourceError: The checkpoint could not be downloaded.
     """
     named = as_path(target)
     path = fetch_target(named, offline=offline)
@@ -68,6 +72,7 @@ def run(
         offline=offline,
         rehearse=rehearse,
         address=named if path != named else None,
+        resume_from=absolute_source(as_path(resume_from)) if resume_from else "",
     )
     job = check_job(request, path, runs)
     if not try_first or job.plan is None:

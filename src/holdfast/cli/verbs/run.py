@@ -18,6 +18,11 @@ from holdfast.cli.text.answers import render_run
 @options.detach
 @click.option("--no-rehearse", is_flag=True, help="Don't rehearse the job first.")
 @click.option("--try", "try_first", is_flag=True, help="Run a few steps of the job first; continue if they succeed.")
+@click.option(
+    "--resume-from",
+    metavar="CHECKPOINT",
+    help="Continue from this checkpoint: a folder, or hf://OWNER/NAME for the newest that was pushed there.",
+)
 @options.offline
 @options.runs
 @options.quiet
@@ -32,6 +37,7 @@ def command(
     detach: bool,
     no_rehearse: bool,
     try_first: bool,
+    resume_from: str | None,
     offline: bool,
     runs: str | None,
     quiet: bool,
@@ -53,6 +59,7 @@ def command(
             offline=offline,
             rehearse=not no_rehearse,
             try_first=try_first,
+            resume_from=resume_from,
             observer=display,
         )
     return display.exit_code(options.print_result(answer, format_, render_run))

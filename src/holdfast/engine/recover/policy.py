@@ -11,7 +11,7 @@ from signal import SIGKILL, SIGTERM
 from typing import Final
 
 from holdfast.core.backends import capabilities_of
-from holdfast.core.event import Diagnosed, Remedied, RunStage
+from holdfast.core.event import Diagnosed, EndReason, Remedied, RunStage
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy
@@ -65,7 +65,7 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
         attempts: How many attempts it may have.
         plan: What its attempts start from; without it nothing can be changed.
     """
-    if not ended_unasked(state) or len(state.attempts) >= attempts or state.refused_changes:
+    if not ended_unasked(state) or len(state.attempts) >= attempts or _is_final(state):
         return (cause,)
     if cause.name == NO_NETWORK and _has_done_steps(state):
         cause = replace(cause, retry="yes")
@@ -96,6 +96,12 @@ def _fruitless(state: RunState) -> int:
     return next(
         (count for count, reached in enumerate(reversed(steps)) if reached > max(steps[: -count - 1], default=-1)), 0
     )
+
+
+def _is_final(state: RunState) -> bool:
+    """True if only a person can continue after the newest attempt: its settings changed, or its time was over."""
+    end = state.current.end if state.current else None
+    return bool(state.refused_changes) or (end is not None and end.reason == EndReason.TIMEOUT)
 
 
 def _has_done_steps(state: RunState) -> bool:

@@ -85,7 +85,7 @@ def how_it_failed(attempt: AttemptState) -> str:
 def _last_event(attempt: AttemptState) -> str:
     """Return what the training process said of its own end; empty if it said nothing of a failure."""
     end = attempt.end or TrainingEnded()
-    if end.reason == EndReason.LAUNCHER_DIED:
+    if end.reason in (EndReason.LAUNCHER_DIED, EndReason.TIMEOUT):
         return f"{end.because} {_reached(attempt)}"
     if end.status == "stopped":
         return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
