@@ -27,7 +27,7 @@ def permits(name: str) -> str:
 
 
 KILLED = permits("killed")
-STALLS = "where.stall_timeout=200s"
+STALLS = "where.stall_timeout=90s"
 WORKER, ACCUMULATED = "train.dataloader_num_workers=1", "train.gradient_accumulation_steps=2"
 FAULTS = (
     Injected(name="memory in training, first step", fault="oom-train@0"),
@@ -87,7 +87,7 @@ FAULTS = (
     Injected(name="exit code 0 amid training", fault="exit-0@5", sets=(permits("unknown_once"),)),
     Injected(name="sys.exit amid training", fault="leave@5", ends="user-code-error"),
     Injected(name="fault of the user's code", fault="bug@5", ends="user-code-error"),
-    Injected(name="fault in the map of rows", fault="bug-map@0", ends="user-code-error"),
+    Injected(name="column that the map of rows lacks", fault="bug-map@0", ends="dataset-missing-column"),
     Injected(name="disk full", fault="disk@5", ends="disk-full"),
     Injected(name="disk full at a save (ENOSPC)", fault="full@6", ends="disk-full"),
     Injected(name="quota of the disk", fault="quota@5", ends="disk-quota-exceeded"),

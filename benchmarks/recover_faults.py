@@ -34,6 +34,8 @@ from tests.helpers.forked import fork
 from tests.helpers.forked_backend import ForkedBackend
 
 ROUNDING = 1e-6
+LONGEST_S = 180
+"""Seconds after which a bare job that hangs is ended by SIGALRM: nobody else would."""
 JOB = """\
 method: sft
 model: builtin:tiny-chat
@@ -99,7 +101,8 @@ def play_bare(injected: Injected, right: Mapping[str, object]) -> Outcome:
     begun = time.monotonic()
     with place(injected.fault) as folder:
         try:
-            Path("script.py").write_text(render("job.yaml", set=injected.sets))
+            limit = f"import signal; signal.alarm({LONGEST_S})\n"
+            Path("script.py").write_text(limit + render("job.yaml", set=injected.sets))
         except (HoldfastError, ExceptionGroup):
             return Outcome(word="not rendered", right=False, took_s=0.0)
         done = fork(["script.py"], folder, {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})

@@ -12,6 +12,7 @@ import textwrap
 import types
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -769,13 +770,14 @@ def test_only_settings_that_both_have_are_compared(tmp_path: Path) -> None:
     assert runtime.saved_settings(tmp_path / "nowhere") == {}
 
 
-def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path) -> None:
+def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Trainer` pushes before its callbacks have seen the save; older checkpoints are deleted after that."""
     folder = tmp_path / "checkpoint-1"
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(b"weights")
     order: list[str] = []
     stop: Any = SimpleNamespace(agreed=lambda _: False)
+    monkeypatch.setattr(runtime, "largest_of_ranks", lambda number, _: number)
     pushes = [lambda: order.append(f"push {(folder / runtime.MANIFEST).exists()}")]
     watch = runtime.TrainerWatch(
         SimpleNamespace(), runtime.AttemptProcess(tmp_path), stop, pushes, [lambda: order.append("rotate")]
@@ -784,6 +786,30 @@ def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path) -> Non
     watch.on_save(arguments, SimpleNamespace(global_step=1, max_steps=2), None)
 
     assert order == ["push True", "rotate"]
+
+
+@pytest.mark.parametrize(("free", "step", "leaves"), [(3, 1, True), (4000, 1, False), (3, 2, False), (None, 1, False)])
+def test_a_training_ends_before_a_save_that_cannot_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int | None, step: int, *, leaves: bool
+) -> None:
+    """When the one before is whole, and nothing is lost. Not after the last one, nor if the file system does not tell what is free."""
+    usage = SimpleNamespace(total=10_000 if free is not None else 0, free=free or 0)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    distributed = SimpleNamespace(is_available=lambda: False)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(distributed=distributed, __version__="2"))
+    folder = tmp_path / f"checkpoint-{step}"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(bytes(2000))
+    attempt = runtime.AttemptProcess(tmp_path)
+    stop: Any = SimpleNamespace(agreed=lambda _: False)
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
+    arguments = SimpleNamespace(output_dir=str(tmp_path), device="cpu", process_index=0, world_size=1)
+
+    with pytest.raises(SystemExit) if leaves else nullcontext():
+        watch.on_save(arguments, SimpleNamespace(global_step=step, max_steps=2), None)
+
+    assert (attempt.ending.reason == "disk-full") == leaves
+    assert (folder / runtime.MANIFEST).exists()
 
 
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from holdfast.core.training_event import Evaluated, PushFailed, StepDone, TrainingEvent, TrainingStarted
+from holdfast.core.training_event import (
+    CheckpointSaved,
+    Evaluated,
+    PushFailed,
+    StepDone,
+    TrainingEvent,
+    TrainingStarted,
+)
 
 MOST_LOSSES: Final = 256
 """Losses that are kept; of more, every second one is left out, so that they span the whole training."""
@@ -31,6 +38,10 @@ class Course:
         metrics: The newest values of some metrics.
         hardware: Names of the devices.
         push_failed: Why the last upload in the background failed; empty if none did.
+        saved: The newest checkpoint; None before the first.
+        saved_every: Steps between it and the one before, or the start.
+        keeps: How many checkpoints are kept: `save_total_limit`; None for all.
+        max_steps: Optimizer steps that the trainer plans; None if it did not report them.
     """
 
     losses: tuple[float, ...] = ()
@@ -43,6 +54,10 @@ class Course:
     metrics: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     hardware: tuple[str, ...] = ()
     push_failed: str = ""
+    saved: CheckpointSaved | None = None
+    saved_every: int = 0
+    keeps: int | None = None
+    max_steps: int | None = None
 
 
 def follow_course(course: Course, event: TrainingEvent) -> Course:
@@ -53,7 +68,10 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
     """
     match event:
         case TrainingStarted():
-            return Course(hardware=event.hardware)
+            return _at_start(event)
+        case CheckpointSaved():
+            before = course.saved.step if course.saved else 0
+            return replace(course, saved=event, saved_every=(event.step or 0) - (before or 0))
         case StepDone():
             return _after_step(course, event)
         case Evaluated():
@@ -63,6 +81,17 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
             return replace(course, push_failed=event.because)
         case _:
             return course
+
+
+def _at_start(event: TrainingStarted) -> Course:
+    """Return the course of a training that begins, or continues from a checkpoint."""
+    keeps = event.config.get("save_total_limit")
+    return Course(
+        hardware=event.hardware,
+        saved=CheckpointSaved(step=event.step),
+        keeps=keeps if isinstance(keeps, int) else None,
+        max_steps=event.max_steps,
+    )
 
 
 def _after_step(course: Course, event: StepDone) -> Course:
@@ -83,6 +112,10 @@ def _after_step(course: Course, event: StepDone) -> Course:
         metrics=_metrics(course.metrics, event),
         hardware=course.hardware,
         push_failed=course.push_failed,
+        saved=course.saved,
+        saved_every=course.saved_every,
+        keeps=course.keeps,
+        max_steps=course.max_steps,
     )
 
 

@@ -75,6 +75,7 @@ class EndReason(StrEnum):
     LAUNCHER_DIED = "launcher-died"
     SETTINGS_CHANGED = "settings-changed"
     TIMEOUT = "timeout"
+    DISK_FULL = "disk-full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,10 +125,14 @@ class CheckpointSaved(TrainingEvent, frozen=True, kw_only=True):
     Attributes:
         path: Its folder, absolute.
         bytes: Size of its files.
+        free_bytes: Space that was free on its disk then, before older checkpoints were deleted; None if that is not known.
+        kept: How many checkpoints were there then, with it.
     """
 
     path: str | None = None
     bytes: int | None = None
+    free_bytes: int | None = None
+    kept: int = 0
 
 
 class ModelSaved(TrainingEvent, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ TroubleKind = Literal[
     "slower",
     "memory-grows",
     "push-failed",
+    "disk-fills",
 ]
 """Kinds of signs of trouble."""
 TROUBLE_KINDS: Final[tuple[TroubleKind, ...]] = get_args(TroubleKind)

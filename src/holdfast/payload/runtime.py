@@ -522,13 +522,9 @@ class StopRequest:
 
     def agreed(self, device: Any) -> bool:
         """Whether any rank was asked to stop. All ranks must call this together, and none returns before all did."""
-        torch, dist = sys.modules["torch"], sys.modules["torch"].distributed
-        if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
-            place = "cpu" if "gloo" in dist.get_backend_config() else device
-            heard = torch.tensor([self._number], dtype=torch.int32, device=place)
-            dist.all_reduce(heard, op=dist.ReduceOp.MAX)
-            if heard.item() and not self._number:
-                self._number, self._heard_s = int(heard.item()), time.monotonic()
+        heard = largest_of_ranks(self._number, device)
+        if heard and not self._number:
+            self._number, self._heard_s = heard, time.monotonic()
         return bool(self._number)
 
     def leave(self) -> None:
@@ -553,6 +549,17 @@ class StopRequest:
     def _forget(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def largest_of_ranks(number: int, device: Any) -> int:
+    """Return the largest of the numbers of all ranks, each of which must call this; none returns before all did."""
+    torch, dist = sys.modules["torch"], sys.modules["torch"].distributed
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return number
+    place = "cpu" if "gloo" in dist.get_backend_config() else device
+    largest = torch.tensor([number], dtype=torch.int32, device=place)
+    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return int(largest.item())
 
 
 class TrainerWatch:
@@ -675,13 +682,15 @@ class TrainerWatch:
         """Seal the checkpoint when every rank has written its part; only then may older ones go."""
         end_callbacks(self._attempt)
         leaving = self._stop.agreed(args.device)
-        folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
+        folder, size = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute(), 0
         if args.process_index == 0 and folder.is_dir():
             before, self._attempt.phase = self._attempt.phase, "save"
             described = {"step": state.global_step, "world_size": args.world_size, "settings": self._settings}
             size = seal(folder, stamps_of(folder), **described)
             self._attempt.phase, idle_s = before, self._attempt.pulse.take_longest_s()
-            self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap(), idle_s=idle_s)
+            kept = sum(1 for each in folder.parent.glob("checkpoint-*") if each.is_dir())
+            saved = {"path": str(folder), "bytes": size, "free_bytes": free_bytes(folder), "kept": kept}
+            self._attempt.write("checkpoint", **saved, elapsed_s=self._lap(), idle_s=idle_s)
         while self._pushes:
             self._pushes.pop(0)()
         while self._rotations:
@@ -692,6 +701,20 @@ class TrainerWatch:
         if leaving and state.global_step < state.max_steps:
             self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
             self._stop.leave()
+        self._leave_full_disk(folder, size, args.device, is_last=state.global_step >= state.max_steps)
+
+    def _leave_full_disk(self, folder: Path, size: int, device: Any, *, is_last: bool) -> None:
+        """End the training if the next checkpoint, as large as the last one, cannot fit: now nothing is lost, and then the steps between are."""
+        free = free_bytes(folder.parent) if size and not is_last else None
+        lacks = free is not None and free < size
+        if largest_of_ranks(int(lacks), device):
+            room = (
+                f"it needs {size / 1e9:.3g} GB, and {(free or 0) / 1e9:.3g} GB are free" if lacks else "as rank 0 found"
+            )
+            self._attempt.ending = ScriptEnding(
+                "failed", "disk-full", f"the next checkpoint does not fit on the disk: {room}"
+            )
+            raise SystemExit(1)
 
     def on_push_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Report that an upload begins, of what, and where to. transformers does not report that it fails."""
@@ -935,6 +958,14 @@ def stamps_of(folder: Path) -> dict[Path, tuple[int, int]]:
             if path.is_file() and top not in ("runs", MANIFEST) and not top.startswith("checkpoint-"):
                 stamps[path] = (path.stat().st_mtime_ns, path.stat().st_size)
     return stamps
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return the space that is free on the disk of a folder; None if its file system does not tell, as some that are mounted over a network."""
+    with suppress(OSError):
+        usage = shutil.disk_usage(folder)
+        return usage.free if usage.total else None
+    return None
 
 
 def seal(

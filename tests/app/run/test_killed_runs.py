@@ -138,14 +138,18 @@ def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
     assert attempt.resume_from == str(paths[0])
     assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-24", "checkpoint-16"]
     assert "optimizer.pt is missing" in attempt.passed_over[0]
+    aside = run.folder / "checkpoints" / "model" / "damaged"
+    assert attempt.passed_over[0].endswith("set aside as damaged/checkpoint-24")
+    assert sorted(each.name for each in aside.iterdir()) == ["checkpoint-16", "checkpoint-24"]
+    assert (aside / "checkpoint-24" / "model.safetensors").exists()
     (paths[0] / "scheduler.pt").unlink()
     attempt = run._prepare(plan, SharedOutput(run.folder), 2, resume=True)
     assert attempt.resume_from is None
-    assert len(attempt.passed_over) == 3
+    assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-8"]
 
     news = Starting(at_s=1, attempt=2, backend="local", passed_over=attempt.passed_over)
     told = str(render_news(news, follow([news]), 1))
     assert "from the beginning" in told
-    assert "cannot resume from checkpoint-24: optimizer.pt is missing" in told
+    assert "cannot resume from checkpoint-8: scheduler.pt is missing" in told
     run.ledger.append("a", [RunRequested(at_s=0, folder=str(run.folder)), news])
     assert run_result("a", run.state()).attempts[-1].passed_over == attempt.passed_over

@@ -20,7 +20,7 @@ output: {push_to: me/tiny}
 train: {max_steps: 9, save_steps: 3, per_device_train_batch_size: 4, max_length: 64, hub_strategy: checkpoint, hub_always_push: true}
 """
 ROWS = [{"messages": [{"role": role, "content": f"row {n}"} for role in ("user", "assistant")]} for n in range(32)]
-UNDISTURBED = ("--set", "environment.variables.FAULT=")
+UNDISTURBED = ("--set", "environment.variables.FAULT=none")
 
 pytestmark = [pytest.mark.train, pytest.mark.long]
 

@@ -179,6 +179,36 @@ def test_a_healthy_training_shows_no_sign(seed: int) -> None:
     assert kinds(training(steps)) == []
 
 
+@pytest.mark.parametrize(
+    ("free_mib", "keeps", "kept", "step", "text"),
+    [
+        (900, None, 1, 10, "11 more checkpoints of"),
+        (2000, None, 1, 10, ""),
+        (150, 3, 2, 20, "2 more checkpoints"),
+        (150, 3, 3, 30, ""),  # one more, then one is deleted for each
+        (50, 3, 3, 30, "1 more checkpoint of"),
+        (50, 3, 4, 40, ""),  # one is about to be deleted
+        (50, None, 12, 120, ""),  # the last one
+        (None, None, 1, 10, ""),
+    ],
+)
+def test_a_disk_that_will_be_full_is_seen_early(
+    free_mib: int | None, keeps: int | None, kept: int, step: int, text: str
+) -> None:
+    """By the checkpoints that are to come, and not if older ones are deleted for them."""
+    free = None if free_mib is None else free_mib * MIB
+    events: list[Event] = [
+        Starting(at_s=0.0, attempt=1, backend="local"),
+        said("start", step=step - 10, max_steps=STEPS, config={"save_total_limit": keeps}),
+        said("checkpoint", step=step, bytes=100 * MIB, free_bytes=free, kept=kept),
+    ]
+    current = fold(events).current
+    assert current is not None
+    found = [each.text for each in new_troubles(current)]
+
+    assert (len(found), text in "".join(found)) == (int(bool(text)), True)
+
+
 def test_pages_of_files_are_no_leak() -> None:
     """On a CPU, the memory of a process counts what it has read of its dataset."""
     growing = [{"memory_bytes": (2000 + 10 * step) * MIB} for step in range(STEPS)]
@@ -209,7 +239,7 @@ def test_each_sign_is_noted_once() -> None:
 
 def test_every_sign_has_a_case() -> None:
     """Silence is tested where it is judged."""
-    assert {*(case.kind for case in CASES), "push-failed"} == SIGNS.keys()
+    assert {*(case.kind for case in CASES), "push-failed", "disk-fills"} == SIGNS.keys()
     assert {*SIGNS, "no-progress"} == set(TROUBLE_KINDS)
 
 

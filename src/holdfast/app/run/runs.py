@@ -10,6 +10,7 @@ from typing import Protocol
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import step_in
+from holdfast.adapters.storage.damaged_checkpoints import set_aside
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
@@ -21,7 +22,8 @@ from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
-from holdfast.core.checkpoint import describe_damage
+from holdfast.core.backends import capabilities_of
+from holdfast.core.checkpoint import CheckpointIntegrity, describe_damage
 from holdfast.core.event import (
     Closed,
     Diagnosed,
@@ -164,7 +166,10 @@ class Run:
         plan = remedied_plan(plan, remedies := state.remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
         write_remedied_job(self.folder, folder, remedies)
-        checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
+        checkpoint, damaged = self._newest_checkpoint(output) if resume else (None, ())
+        # An attempt that was submitted, of which the ledger has no id yet, may be saving at this moment.
+        is_new = all(each.number != number for each in state.attempts)
+        describe = set_aside if is_new and capabilities_of(plan.backend).shares_files else describe_damage
         checkpoint = checkpoint or self._base_checkpoint(plan)
         return Attempt(
             run=self.name,
@@ -172,19 +177,18 @@ class Run:
             folder=str(folder),
             plan=plan,
             resume_from=checkpoint,
-            passed_over=passed_over,
+            passed_over=tuple(map(describe, damaged)),
             accepted=state.accepted,
         )
 
-    def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, tuple[str, ...]]:
-        """Return the newest complete checkpoint that the run saved, and what is damaged in newer ones."""
+    def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest complete checkpoint that the run saved, and the newer ones that it cannot continue from."""
         events = [event for _, event in self.ledger.read(self.name)]
         saved = {str(Path(each.path).parent) for each in training_events(events, CheckpointSaved) if each.path}
         submitted = [attempt for attempt in fold(events).attempts if attempt.id]
         if not submitted:
             return None, ()
-        newest, passed_over = output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
-        return newest, tuple(map(describe_damage, passed_over))
+        return output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
 
     def _base_checkpoint(self, plan: Plan) -> str | None:
         """Return the checkpoint that the run was started from; None if there is none, or if a remedy has training start over."""

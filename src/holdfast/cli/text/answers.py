@@ -180,8 +180,7 @@ def _short_request(requested: RequestedRun) -> str:
 
 def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
-    if attempt.resumed and (said := _settings(attempt.resumed)):
-        yield "settings", said
+    yield from _resume_entries(attempt)
     for trouble in attempt.troubles:
         yield "trouble", f"step {trouble.step}: {trouble.text}"
     if attempt.diagnosis:
@@ -196,6 +195,13 @@ def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
             yield "differs", each
         if attempt.recovery.undo:
             yield "undo", attempt.recovery.undo
+
+
+def _resume_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
+    for each in attempt.passed_over:
+        yield "not resumed", each
+    if attempt.resumed and (said := _settings(attempt.resumed)):
+        yield "settings", said
 
 
 def _settings(resumed: AttemptResume) -> str:

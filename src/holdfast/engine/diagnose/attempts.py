@@ -33,6 +33,7 @@ REASONS: Final[Mapping[object, tuple[str, float]]] = {
     EndReason.DATA_EXHAUSTED: ("too-few-training-steps", 0.6),
     EndReason.SETTINGS_CHANGED: (CHANGED, 0.97),
     EndReason.TIMEOUT: ("job-time-limit", 0.97),
+    EndReason.DISK_FULL: ("disk-full", 0.97),
 }
 """Class and weight by the reason of a script that left without an error, before its training was over."""
 STOPPED_BY: Final[Mapping[Stopper, str]] = {

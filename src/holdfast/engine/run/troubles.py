@@ -6,6 +6,7 @@ group of equal rewards now and then, one slow step, a row that is longer than al
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from math import ceil
 from statistics import mean, median, stdev
 from typing import Final
 
@@ -138,6 +139,27 @@ def _push_failed(course: Course, _done: float) -> str:
     return f"a push to the Hub failed: {course.push_failed}" if course.push_failed else ""
 
 
+def _disk_fills(course: Course, _done: float) -> str:
+    """The checkpoints that are still to come do not fit on the disk. Where some are deleted for new ones, one more than are kept has to."""
+    saved = course.saved
+    if (
+        saved is None
+        or not saved.bytes
+        or saved.free_bytes is None
+        or course.max_steps is None
+        or course.saved_every < 1
+    ):
+        return ""
+    coming = ceil((course.max_steps - (saved.step or 0)) / course.saved_every)
+    if course.keeps is not None:
+        coming = min(coming, max(course.keeps + 1 - saved.kept, 0))
+    if coming * saved.bytes <= saved.free_bytes:
+        return ""
+    each, free = render_bytes(saved.bytes), render_bytes(saved.free_bytes)
+    more = "1 more checkpoint" if coming == 1 else f"{coming} more checkpoints"
+    return f"the disk fills up: {more} of {each} are to be kept (`save_total_limit`), and {free} are free"
+
+
 SIGNS: Final[dict[TroubleKind, Callable[[Course, float], str]]] = {
     "loss-rising": _loss_rises,
     "loss-flat": _loss_is_flat,
@@ -147,4 +169,5 @@ SIGNS: Final[dict[TroubleKind, Callable[[Course, float], str]]] = {
     "slower": _is_slower,
     "memory-grows": _memory_grows,
     "push-failed": _push_failed,
+    "disk-fills": _disk_fills,
 }
