@@ -748,8 +748,10 @@ def test_rows_are_the_same_by_their_content_and_order() -> None:
     rows = datasets.Dataset.from_dict({"ids": [[n, n + 1] for n in range(3000)], "text": ["a"] * 3000})
     again = datasets.Dataset.from_list(rows.to_list())
     with_images = rows.add_column("image", ["/here/a.png"] * 3000).cast_column("image", datasets.Image())
+    with_reference = rows.add_column("ref_chosen_logps", [0.5] * 3000)
     told = runtime.describe_rows(rows)
 
+    assert runtime.describe_rows(with_reference) == told
     assert told.startswith("3000 rows, ")
     assert (runtime.describe_rows(again), runtime.describe_rows(with_images)) == (told, told)
     assert len({told, *map(runtime.describe_rows, (rows.select(range(2999)), rows.shuffle(seed=1)))}) == 3

@@ -1028,10 +1028,12 @@ def describe_settings(args: Any, max_steps: int, optimizer: Any, dataset: Any) -
 def describe_rows(dataset: Any) -> str:
     """Return the number of rows of a dataset and a hash of at most `SAMPLED` of them, in order; empty if it has no table of rows.
 
-    Images, audio and the like are left out: they may be paths, which differ between machines.
+    Images, audio and the like are left out: they may be paths, which differ between machines. So are log-probabilities of a reference model,
+    which a trainer adds to the rows (`precompute_ref_log_probs`): their last digits depend on the batch.
     """
     with suppress(Exception):  # datasets of other releases and other makers
-        columns = [name for name, kind in dataset.features.items() if "decode=" not in repr(kind)]
+        kinds = dataset.features.items()
+        columns = [name for name, kind in kinds if "decode=" not in repr(kind) and "logps" not in name]
         chosen = [*range(0, len(dataset), max(1, len(dataset) // SAMPLED))][:SAMPLED]
         rows = dataset.select_columns(columns).with_format("arrow")[chosen].to_pylist()
         return f"{len(dataset)} rows, {hashlib.sha256(repr(rows).encode()).hexdigest()[:16]}"
