@@ -5,7 +5,8 @@ package than the script imports. Environment variables tell it:
 
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt`, `pids/` and `ranks/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
-* `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have
+* `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have;
+                       `true` for all, as in a rehearsal
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_TIMEOUT`   seconds after which a supervisor stops the attempt; `LEASE_S` later, it stops by itself: nobody supervises it then
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
@@ -610,7 +611,7 @@ class TrainerWatch:
             return
         saved, accepted = saved_settings(checkpoint), json.loads(os.environ.get("HOLDFAST_ACCEPTED") or "{}")
         changes = changed_settings(saved, self._settings)
-        refused = [each for each in changes if each["after"] != accepted.get(each["key"])]
+        refused = [] if accepted is True else [each for each in changes if each["after"] != accepted.get(each["key"])]
         verdict = "refused" if refused else "accepted" if changes else "same" if saved else "unknown"
         self._attempt.write("resume", checkpoint=str(checkpoint), verdict=verdict, changes=changes)
         if refused:

@@ -33,6 +33,7 @@ def play(line: str) -> int:
     events = EventWriter(str(Path(part_request.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(part_request.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = part_request.resume
+    os.environ["HOLDFAST_ACCEPTED"] = "true"  # `trainers/resuming.py` judges what a rehearsal resumes with
     os.environ.pop("HOLDFAST_PROCESSES", None)
     os.environ.update(part_request.variables)
     if "RANK" in os.environ:
