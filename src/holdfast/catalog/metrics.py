@@ -155,6 +155,8 @@ METRICS: Final[Mapping[str, Metric]] = {
 """Every metric that has a name of its own."""
 EVERYWHERE: Final = ("exact_match", "normalized_match", "contains", "f1", "rouge1", "rougeL", "bleu", "chrf")
 """Of answers, those that apply to any reference."""
+OF_ANSWERS: Final = tuple(name for name, metric in METRICS.items() if "answers" in metric.tasks)
+"""All metrics of answers."""
 MAIN: Final[Mapping[TaskName, str]] = {
     "answers": "f1",
     "choices": "acc",

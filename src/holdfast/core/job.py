@@ -133,8 +133,8 @@ class EarlyStopping(StrictPart):
     """Evaluations without improvement before training stops."""
     metric: str = "eval_loss"
     """Metric to watch, as the trainer logs it."""
-    greater_is_better: bool = False
-    """Whether a higher value is better."""
+    greater_is_better: bool | None = None
+    """Whether a higher value is better. Default: no, unless the metric is one of `samples.metric`."""
     threshold: Annotated[float, Field(ge=0)] = 0.0
     """Least change that counts as an improvement."""
 
@@ -283,12 +283,17 @@ class Evaluation(StrictPart):
 
 
 class Samples(StrictPart):
-    """Completions drawn from the model at each evaluation, for the log and the report."""
+    """Completions drawn from the model at each evaluation: for the log and the report, and for metrics."""
 
     prompts: NonNegativeInt = 2
     """Prompts taken from the evaluation rows; 0 draws none."""
     max_new_tokens: PositiveInt = 48
     """Longest completion, in tokens."""
+    metric: TextList = []
+    """Metrics of answers that are computed at each evaluation, by name or as `file.py:function`, as in `evaluate`: the model writes the last answer
+    of `rows` rows. Their names begin with `eval_` in the log. `early_stopping` and `train.metric_for_best_model` can name them."""
+    rows: PositiveInt = 64
+    """Evaluation rows that these metrics are computed on, drawn at random with the seed, the same at each evaluation."""
 
 
 class Recover(StrictPart):
@@ -344,7 +349,7 @@ class Job(StrictPart):
     output: Output = Field(default_factory=Output)
     """Where results go."""
     samples: Samples = Field(default_factory=Samples)
-    """Completions for the log and the report."""
+    """Completions for the log and the report, and for metrics."""
     for_: Annotated[ScenarioName | None, Field(alias="for")] = None
     """What the job is for: `demo`, `first-run`, `production`, `fast` or `cheap`. Settings that the job does not have follow from it, each with a
     reason: see `holdfast explain for`, and `docs/scenarios.md`."""

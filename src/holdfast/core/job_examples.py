@@ -62,6 +62,8 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "samples": {"prompts": 4},
     "samples.prompts": 4,
     "samples.max_new_tokens": 128,
+    "samples.metric": ["exact_match", "metrics.py:is_polite"],
+    "samples.rows": 200,
     "evaluate": [{"dataset": ["test.jsonl", "openai/gsm8k"], "rows": 200}],
     "evaluate.dataset": ["test.jsonl", "openai/gsm8k"],
     "evaluate.task": ["arc_easy", "tasks/sums.yaml"],

@@ -1,20 +1,21 @@
-"""Evaluation after training that cannot run as configured.
+"""Evaluation that cannot run as configured.
 
 ## What it does
 Checks each evaluation under `evaluate` of a job file: whether holdfast knows its metrics, whether its conditions have
 the form `METRIC=NUMBER`, whether the files of its own metrics and rewards define these functions, and whether its
-data files and the files of its benchmark tasks exist.
+data files and the files of its benchmark tasks exist. Checks the metrics of `samples.metric`, too.
 
 ## Why is this bad
-The evaluation fails after the training has ended, and the run's exit code is 1.
+The evaluation fails after the training has ended, and the run's exit code is 1. With an unknown metric in
+`samples.metric`, no training script is written.
 
 ## Fix safety
 The fix is unsafe: it writes the nearest name, if one is clearly the nearest, and you may mean another one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from holdfast.catalog.metrics import METRICS, parse_at_least
+from holdfast.catalog.metrics import METRICS, OF_ANSWERS, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import NamedFile
@@ -24,22 +25,32 @@ from holdfast.core.nearest import nearest
 
 def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[str, str]) -> Iterator[Finding]:
     """Object to each metric, condition, function and file that is not there."""
+    yield from _metrics(job, "samples.metric", OF_ANSWERS, files)
     given = job.get("evaluate", None)
     for index in range(len(given) if isinstance(given, list) else 0):
-        above = f"evaluate.{index}"
-        for key, name in (*_texts(job, f"{above}.dataset"), *_texts(job, f"{above}.task")):
-            if name in absent_data:
-                near = absent_data[name]
-                yield Finding(key, f"there is no file `{name}`{_hint(near)}", _renaming(key, near))
-        functions = [name for _, name in (*_texts(job, f"{above}.metric"), *_texts(job, f"{above}.rewards"))]
-        for key, name in _texts(job, f"{above}.metric"):
-            yield from _function(key, name, files) if ":" in name else _metric(key, name)
-        for key, name in _texts(job, f"{above}.rewards"):
-            yield from _function(key, name, files) if ":" in name else _reward(key, name)
-        has_tasks = job.get(f"{above}.task", None) not in (None, [])  # only a task knows its metrics
-        for key, text in _texts(job, f"{above}.at_least"):
-            if not has_tasks or parse_at_least(text) is None:
-                yield from _condition(key, text, functions)
+        yield from _evaluation(job, f"evaluate.{index}", files, absent_data)
+
+
+def _evaluation(
+    job: Document, above: str, files: Mapping[str, NamedFile], absent_data: Mapping[str, str]
+) -> Iterator[Finding]:
+    for key, name in (*_texts(job, f"{above}.dataset"), *_texts(job, f"{above}.task")):
+        if name in absent_data:
+            near = absent_data[name]
+            yield Finding(key, f"there is no file `{name}`{_hint(near)}", _renaming(key, near))
+    functions = [name for _, name in (*_texts(job, f"{above}.metric"), *_texts(job, f"{above}.rewards"))]
+    yield from _metrics(job, f"{above}.metric", METRICS, files)
+    for key, name in _texts(job, f"{above}.rewards"):
+        yield from _function(key, name, files) if ":" in name else _reward(key, name)
+    has_tasks = job.get(f"{above}.task", None) not in (None, [])  # only a task knows its metrics
+    for key, text in _texts(job, f"{above}.at_least"):
+        if not has_tasks or parse_at_least(text) is None:
+            yield from _condition(key, text, functions)
+
+
+def _metrics(job: Document, above: str, known: Collection[str], files: Mapping[str, NamedFile]) -> Iterator[Finding]:
+    for key, name in _texts(job, above):
+        yield from _function(key, name, files) if ":" in name else _metric(key, name, known)
 
 
 def _texts(job: Document, key: str) -> Iterator[tuple[str, str]]:
@@ -49,10 +60,10 @@ def _texts(job: Document, key: str) -> Iterator[tuple[str, str]]:
     return ((each, text) for each, text in listed if isinstance(text, str))
 
 
-def _metric(key: str, name: str) -> Iterator[Finding]:
-    if name not in METRICS:
-        near = nearest(name, tuple(METRICS))
-        hint = _hint(near) or f"; there is {', '.join(METRICS)}, or your own as `file.py:function`"
+def _metric(key: str, name: str, known: Collection[str]) -> Iterator[Finding]:
+    if name not in known:
+        near = nearest(name, tuple(known))
+        hint = _hint(near) or f"; there is {', '.join(known)}, or your own as `file.py:function`"
         yield Finding(key, f"no metric is called `{name}`{hint}", _renaming(key, near))
 
 
@@ -104,6 +115,12 @@ dataset: trl-lib/Capybara
 evaluate: [{dataset: test.jsonl, metric: [exact_match, "own.py:score"], at_least: exact_match=0.6, rewards: think_format_reward}]
 """
 FACTS: dict[str, object] = {"files": {"own.py": NamedFile(names=frozenset({"score"}))}, "absent_data": {}}
+MEASURED = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: trl-lib/Capybara, eval_fraction: 0.1}
+samples: {metric: [exact_match, "own.py:score"]}
+"""
 ABSENT = NamedFile(
     problem="`own.py` is neither in the job file's folder nor in the working directory; name a Python file"
 )
@@ -114,7 +131,10 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
-    source="holdfast itself: `app/evaluate/asking.py` refuses the same. Each was tried with `holdfast evaluate`.",
+    source=(
+        "holdfast itself: `app/evaluate/asking.py` and `engine/script/measured.py` refuse the same. Each was tried with `holdfast evaluate` and "
+        "`holdfast render`."
+    ),
     bad=(
         Case(job=JOB.replace("[exact_match", "[exact_mach"), facts=FACTS, at="evaluate.0.metric.0", fixed=JOB),
         Case(
@@ -139,8 +159,12 @@ RULE = Rule(
             at="evaluate.0.task.1",
             fixed=JOB.replace("{dataset: test.jsonl", "{task: [arc_easy, tasks/sums.yaml]"),
         ),
+        Case(job=MEASURED.replace("exact_match", "exact_mach"), facts=FACTS, at="samples.metric.0", fixed=MEASURED),
+        Case(job=MEASURED.replace("exact_match", "perplexity"), facts=FACTS, at="samples.metric.0"),
+        Case(job=MEASURED.replace("own.py:score", "own.py:scor"), facts=FACTS, at="samples.metric.1", fixed=MEASURED),
     ),
     good=(
+        Case(job=MEASURED, facts=FACTS),
         Case(job=JOB, facts=FACTS),
         Case(
             job=JOB.replace("{dataset: test.jsonl", "{task: hellaswag").replace("exact_match=0.6", "acc_bytes=0.6"),

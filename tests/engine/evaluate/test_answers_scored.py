@@ -6,6 +6,8 @@ import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
+from holdfast.catalog.builtin.answer_scores import measure
+from holdfast.catalog.metrics import METRICS, OF_ANSWERS
 from holdfast.engine.evaluate.answers_scored import measure_answers
 from holdfast.engine.evaluate.combining import combine
 
@@ -92,3 +94,14 @@ def test_an_answer_that_is_no_label_is_only_wrong() -> None:
     measures = measure_answers("macro_f1", ["yes", "perhaps", "no", "no"], ["yes", "yes", "no", "no"])
 
     assert combine("macro f1", measures.sum(axis=0, keepdims=True))[0] == pytest.approx((2 / 3 + 1) / 2)
+
+
+@pytest.mark.parametrize("metric", OF_ANSWERS)
+def test_a_script_measures_answers_as_evaluate_does(metric: str) -> None:
+    """The value over all rows, which a training script computes by itself."""
+    answers = [*ANSWERS, "7", '{"a": 1}', "birds", "[" * 65 + "]" * 65]
+    references = [*REFERENCES, "7.0", '{"a": 1}', "Birds", "[]"]
+    sums = measure_answers(metric, answers, references).sum(axis=0, keepdims=True)
+
+    assert measure(metric, answers, references) == pytest.approx(combine(METRICS[metric].combination, sums)[0])
+    assert measure(metric, [""], ["birds"]) == 0

@@ -12,7 +12,14 @@ from holdfast.core.hardware import Hardware
 from holdfast.core.methods import Method
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.hardware import find_hardware
-from holdfast.engine.plan.job_time import Workload, checkpoint_bytes, job_time, result_bytes, total_seconds
+from holdfast.engine.plan.job_time import (
+    Workload,
+    WrittenAnswers,
+    checkpoint_bytes,
+    job_time,
+    result_bytes,
+    total_seconds,
+)
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.processors import plan_on_processors
 from holdfast.engine.plan.reading import JobModel
@@ -154,3 +161,14 @@ def test_a_rented_disk_holds_the_files_of_the_model() -> None:
     assert (found.bytes, found.room_bytes) == (2 * total_parameters(step.model), 50 * 10**9)
     quantized = replace(MODEL, config={"quantization_config": {"quant_method": "mxfp4"}})
     assert disk_need(quantized, step, None, there) is None
+
+
+def test_answers_at_evaluations_take_time() -> None:
+    """Prompts for people one by one, rows whose answers are measured in batches."""
+    text = Workload(steps=10, schedule=TrainingSchedule(evaluations=10), eval_rows=100)
+    one = replace(text, answers=WrittenAnswers(prompts=1, tokens=48))
+    three = replace(text, answers=WrittenAnswers(rows=24, tokens=48))
+
+    assert seconds_of("answers", text, eval_batch=8) == 0
+    assert seconds_of("answers", one, eval_batch=8) > 0
+    assert seconds_of("answers", three, eval_batch=8) == pytest.approx(3 * seconds_of("answers", one, eval_batch=8))

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.catalog.scenarios.choosing import choose_settings
 from holdfast.core.document import Document, Set, apply_edits
+from holdfast.core.errors import UsageError
 from holdfast.core.facts import Machine
 from holdfast.core.job import Job, job_values, parse_job
 from holdfast.core.job_examples import EXAMPLES
@@ -34,11 +35,13 @@ EVALUATED: Final[dict[str, Any]] = {
 }
 GENERATING: Final = {**EVALUATED, "method": "grpo", "rewards": ["think_format_reward"]}
 WITH_WANDB: Final = {**EVALUATED, "track": {"with": "wandb"}}
-JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB)
+MEASURING: Final = {**EVALUATED, "samples": {"metric": ["f1"]}}
+JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB, MEASURING)
 SOURCES: Final = {
     "template.jinja": "{{ messages }}",
     "prepare.py": "def to_messages(row): return row\n",
     "rewards.py": "def is_correct(completions, **columns): return [0.0]\n",
+    "metrics.py": "def is_polite(predictions): return [0.0]\n",
 }
 OTHERWISE: Final[Mapping[str, Any]] = {
     "where.backend": "hf-jobs",
@@ -65,6 +68,13 @@ def effects(values: Mapping[str, Any]) -> Effects:
     return script, apply_job(plan, job), job.output.folder, tuple(_remedies(job, replace(plan, script=script)))
 
 
+def _effects_or_refusal(values: Mapping[str, Any]) -> Effects | str:
+    try:
+        return effects(values)
+    except UsageError as error:
+        return error.what
+
+
 def _remedies(job: Job, plan: Plan) -> Iterator[AppliedRemedy]:
     """Yield what is changed after a step of one row found no memory, if activations were kept."""
     last = failed(
@@ -86,7 +96,7 @@ def test_a_key_has_an_effect_or_is_reported(key: str) -> None:
     value = OTHERWISE.get(key, EXAMPLES[key])
     edited_jobs = [apply_edits(job, [Set(key, value)]) for job in JOBS]
     changed = {number: edited for number, edited in enumerate(edited_jobs) if edited != JOBS[number]}
-    has_effect = any(effects(edited) != usual_effects(number) for number, edited in changed.items())
+    has_effect = any(_effects_or_refusal(edited) != usual_effects(number) for number, edited in changed.items())
     reported = [
         finding.key
         for edited in changed.values()

@@ -85,6 +85,17 @@ JOBS: dict[str, dict[str, Any]] = {
         },
         "train": {"eval_strategy": "epoch", "gradient_checkpointing": False},
     },
+    "measuring": {
+        "dataset": {"path": "d/d", "eval_split": "test"},
+        "early_stopping": {"metric": "eval_bleu"},
+        "samples": {"prompts": 0, "metric": ["bleu", "rougeL", "m.py:score"], "rows": 9},
+    },
+    "measuring-stream": {
+        "method": "dpo",
+        "dataset": {"path": "d/d", "eval_split": "test", "streaming": True},
+        "train": {"max_steps": 9},
+        "samples": {"metric": "exact_match"},
+    },
 }
 METHODS = [method.value for method in Method]
 

@@ -31,6 +31,14 @@ def score(completions, **_):
     return [0.0] * len(completions)
 """
 REWARDS = "def short(completions, **_):\n    return [-float(len(each[0]['content'])) for each in completions]\n"
+DRAWS = """
+import random, numpy, torch
+
+def length(predictions, prompt=None):
+    torch.rand(1), numpy.random.rand(), random.random()
+    return [1.5 + len(each) for each in predictions]
+"""
+MEASURED = {"prompts": 0, "metric": ["exact_match", "f1", "chrf", "draws.py:length"], "rows": 3, "max_new_tokens": 4}
 STEPS = {"max_steps": 4, "save_steps": 2, "per_device_train_batch_size": 2, "logging_steps": 1, "learning_rate": 1e-3}
 EVALUATED = {"eval_steps": 2, "per_device_eval_batch_size": 2}
 
@@ -131,7 +139,7 @@ def start_anew(script: str, folder: Path, environment: Mapping[str, str]) -> End
 
 def script_of(asked: Mapping[str, Any], name: str) -> str:
     job = Job.model_validate(asked)
-    texts = {"rewards.py": REWARDS, "quits.py": QUITS, "shape.py": SHAPE, "chat.jinja": TEMPLATE}
+    texts = {"rewards.py": REWARDS, "quits.py": QUITS, "draws.py": DRAWS, "shape.py": SHAPE, "chat.jinja": TEMPLATE}
     return render_script(job, name=name, sources={file: texts[file] for file in referred_files(job)})
 
 
@@ -176,17 +184,20 @@ def test_each_evaluation_is_kept(train: Callable[..., Done]) -> None:
 
 
 @pytest.mark.long  # as in `tests/app/run/test_run.py`, from a script
-def test_a_resumed_run_ends_with_the_same_weights(train: Callable[..., Done]) -> None:
-    """Going on from a checkpoint, and without looking at completions, gives the model of the unbroken run, to the bit."""
+def test_a_resumed_run_that_measures_answers_ends_with_the_same_weights(train: Callable[..., Done]) -> None:
+    """Going on from a checkpoint, with metrics instead of completions to look at, gives the model of the unbroken run, to the bit."""
     whole = train("sft", {"method": "sft", **METHODS["sft"]})
     checkpoint = str(whole.checkpoints / "checkpoint-2")
-    asked = {"method": "sft", **METHODS["sft"], "samples": {"prompts": 0}}
+    asked = {"method": "sft", **METHODS["sft"], "samples": MEASURED}
     resumed = train("resumed", asked, HOLDFAST_RESUME=checkpoint, HOLDFAST_STARTED="20260101-000000")
     assert resumed.code == 0, resumed.said
     assert resumed.checkpoints.name == "tiny-20260101-000000"
     weights = [(done.folder / "model" / "adapter_model.safetensors").read_bytes() for done in (whole, resumed)]
     assert weights[0] == weights[1]
-    assert [row["step"] for row in resumed.read("results/evaluation.json")] == [1, 2, 3, 4]
+    evaluations = resumed.read("results/evaluation.json")
+    assert [row["step"] for row in evaluations] == [1, 2, 3, 4]
+    assert ["eval_f1" in row for row in evaluations] == [False, False, True, True]
+    assert evaluations[-1]["eval_length"] > 1
 
 
 def test_training_that_no_longer_improves_ends_with_a_model(train: Callable[..., Done]) -> None:
@@ -201,6 +212,23 @@ def test_training_that_no_longer_improves_ends_with_a_model(train: Callable[...,
     assert done.code == 0, done.said
     assert (done.folder / "model" / "model.safetensors").exists()
     assert [row["step"] for row in done.read("results/evaluation.json")] == [1, 2]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["sft", "dpo", "kto"])
+def test_the_best_checkpoint_has_the_best_answers(train: Callable[..., Done], method: str) -> None:
+    """A metric of answers stops the training, and selects the checkpoint: here the first, since none is better."""
+    asked = {
+        "dataset": METHODS[method]["dataset"],
+        "samples": MEASURED,
+        "early_stopping": {"patience": 2, "metric": "eval_exact_match"},
+        "train": STEPS | {"eval_steps": 1, "save_steps": 1, "max_steps": 9},
+    }
+    done = train(f"best-{method}", {"method": method, **asked})
+    assert done.code == 0, done.said
+    assert [row["eval_exact_match"] for row in done.read("results/evaluation.json")] == [0, 0, 0]
+    state = json.loads((done.checkpoints / "checkpoint-3" / "trainer_state.json").read_text())
+    assert state["best_global_step"] == 1
 
 
 SHAPE = """
@@ -252,8 +280,8 @@ script.main()
 
 @pytest.mark.long
 def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) -> None:
-    """Under torchrun the processes agree on the folder, and end with the same weights."""
-    asked = {"method": "sft", "model": str(tiny), **METHODS["sft"]}
+    """Under torchrun the processes agree on the folder, end with the same weights, and share the answers that are measured."""
+    asked = {"method": "sft", "model": str(tiny), **METHODS["sft"], "samples": MEASURED}
     (place / "pair.py").write_text(script_of(asked, "pair").replace('__name__ == "__main__"', "False"))
     (place / "digest.py").write_text(DIGEST)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -262,6 +290,8 @@ def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) ->
     told = [(place / f"rank-{rank}").read_text() for rank in range(2)]
     assert told[0] == told[1]
     assert told[0].endswith(" 2")
+    (evaluations,) = (json.loads(file.read_text()) for file in place.glob("runs/pair-*/results/evaluation.json"))
+    assert evaluations[-1]["eval_length"] > 1
     assert sorted(folder.name for folder in place.glob("runs/pair-*/*")) == ["checkpoints", "model", "results"]
 
 

@@ -80,6 +80,7 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
         "model": job.model.model_copy(update=model),
         "dataset": job.dataset.model_copy(update=dataset),
         "rewards": [function(each) for each in job.rewards],
+        "samples": job.samples.model_copy(update={"metric": [function(each) for each in job.samples.metric]}),
         "evaluate": [evaluation(each) for each in job.evaluate],
         "train": {key: setting(value) for key, value in job.train.items()},
     }

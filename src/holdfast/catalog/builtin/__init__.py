@@ -1,4 +1,4 @@
-"""Known-good inputs that need no network: a chat model and a dataset that a training script makes on the spot.
+"""What travels inside training scripts: known-good inputs that need no network, and the metrics of answers.
 
 Each is one module that travels inside the script as text; it imports nothing of ours.
 """
@@ -37,6 +37,9 @@ TINY_CHAT: Final[Mapping[str, int]] = {
 """Sizes of the built-in chat model."""
 DATASETS = {"builtin:stdlib-docstrings": "stdlib_docstrings.py"}
 """Module that makes each built-in dataset."""
+
+ANSWER_SCORES: Final = "answer_scores.py"
+"""Module that computes the metrics of answers."""
 
 CHAT: Final = ListOf(Struct({"role": STRING, "content": STRING}))
 COLUMNS: Final[Mapping[str, Mapping[str, Type]]] = {

@@ -7,16 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.builtin.answer_scores import last_number, normalize, read_json
 from holdfast.catalog.metrics import EVERYWHERE, METRICS, are_labels
 from holdfast.core.evaluation import Example, ModelOutput, TaskName
-from holdfast.engine.evaluate.answers_scored import (
-    count_labels,
-    last_number,
-    measure_answers,
-    normalize,
-    read_json,
-    weigh,
-)
+from holdfast.engine.evaluate.answers_scored import count_labels, measure_answers, weigh
 from holdfast.engine.evaluate.arrays import FloatArray
 from holdfast.results.evaluate import ConfusionMatrix
 

@@ -104,8 +104,6 @@ def _launch(step: TrainingStep) -> Interval:
 def generation_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
     """Return the time to generate the completions of an optimizer step, all at once and a token at a time.
 
-    Each token takes as long as its launches, or as the weights need to be read. Completions end early as a rule, so the lower end has none.
-
     Raises:
         MissingFactError: vLLM generates them.
     """
@@ -113,10 +111,17 @@ def generation_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
         return exactly(0)
     if not step.rollout.here:
         raise MissingFactError("time", "how fast vLLM generates is not known")
+    return token_seconds(step, gpu) * exactly(step.rollout.completion)
+
+
+def token_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
+    """Return the time to generate one more token of each text of a batch.
+
+    It takes as long as its launches, or as the weights need to be read. Texts end early as a rule, so the lower end is 0.
+    """
     launches = exactly(step.model.layers) * _launch(step) * GENERATED
     reading = model_bytes(step) / gpu.bytes_per_s
-    count = step.rollout.completion
-    return Interval(count * max(launches.value, reading), 0.0, count * max(launches.high, reading))
+    return Interval(max(launches.value, reading), 0.0, max(launches.high, reading))
 
 
 def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:

@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.catalog.hub.gpus import GpuCeilings
 from holdfast.core.estimate import Interval, TimePart, exactly
 from holdfast.core.row_lengths import RowLengths
-from holdfast.engine.plan.duration import forward_seconds, step_seconds
+from holdfast.engine.plan.duration import forward_seconds, step_seconds, token_seconds
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.schedule import NOTHING_ELSE, TrainingSchedule
 from holdfast.engine.plan.states import model_bytes
@@ -23,6 +23,24 @@ DOWNLOAD: Final = Interval(0.5e9, 1.0e9, 0.2e9)
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenAnswers:
+    """What the model writes at each evaluation.
+
+    Attributes:
+        prompts: Prompts that are completed one by one, for people to read.
+        rows: Rows whose answers are measured, in batches.
+        tokens: Most tokens of each.
+    """
+
+    prompts: int = 0
+    rows: int = 0
+    tokens: int = 0
+
+
+NO_ANSWERS: Final = WrittenAnswers()
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """How much there is to train.
 
@@ -31,12 +49,14 @@ class Workload:
         lengths: How long the rows are; None if they were not measured.
         schedule: When it evaluates, saves and pushes.
         eval_rows: Rows of an evaluation, or completions of methods that generate them; None if unknown.
+        answers: What the model writes at each evaluation.
     """
 
     steps: int
     lengths: RowLengths | None = None
     schedule: TrainingSchedule = NOTHING_ELSE
     eval_rows: int | None = None
+    answers: WrittenAnswers = NO_ANSWERS
 
 
 def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: TimePart = START) -> tuple[TimePart, ...]:
@@ -87,6 +107,16 @@ def _evaluations(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> It
     batch = forward_seconds(replace(step, batch=step.eval_batch), gpu, workload.lengths)
     because = f"{count:,} x {batches:,} batches of {step.eval_batch} rows"
     yield TimePart("evaluation", exactly(count * batches) * batch, because)
+    yield from _answers(step, workload, gpu)
+
+
+def _answers(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterator[TimePart]:
+    """Yield the time to write answers at evaluations: prompts one by one, and rows in batches."""
+    answers, count = workload.answers, workload.schedule.evaluations
+    batches = answers.prompts + math.ceil(answers.rows / (step.eval_batch * step.sharding.processes))
+    if batches:
+        because = f"{count:,} x {batches:,} batches of up to {answers.tokens:,} tokens"
+        yield TimePart("answers", exactly(count * batches * answers.tokens) * token_seconds(step, gpu), because)
 
 
 def _results(step: TrainingStep, schedule: TrainingSchedule) -> Iterator[TimePart]:

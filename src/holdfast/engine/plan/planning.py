@@ -11,8 +11,9 @@ from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import PriceList
+from holdfast.core.methods import Method
 from holdfast.engine.plan.duration import count_steps, padded_length, timeout_for
-from holdfast.engine.plan.job_time import Workload
+from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
 from holdfast.engine.plan.option_search import OptionSearch
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
 from holdfast.engine.plan.question import PlanQuestion
@@ -164,7 +165,21 @@ def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | No
         lengths=question.lengths,
         schedule=read_schedule(question.job, question.api, steps, ended),
         eval_rows=each * question.eval_rows if question.eval_rows else None,
+        answers=_written_answers(question),
     ), ""
+
+
+def _written_answers(question: PlanQuestion) -> WrittenAnswers:
+    """Return what the model of a job file writes at each evaluation; of a script, that is not known."""
+    from holdfast.core.job import Samples  # of pydantic, which no script needs
+
+    job = question.job
+    if job.kind != "job" or job.get("method", None) == Method.REWARD:
+        return NO_ANSWERS
+    given = {name: job.get(f"samples.{name}", None) for name in ("prompts", "rows", "max_new_tokens", "metric")}
+    samples = Samples(**{name: value for name, value in given.items() if value is not None})
+    rows = min(samples.rows, question.eval_rows or samples.rows) if samples.metric else 0
+    return WrittenAnswers(prompts=samples.prompts, rows=rows, tokens=samples.max_new_tokens)
 
 
 def _trained_rows(question: PlanQuestion) -> int | None:

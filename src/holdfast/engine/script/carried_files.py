@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
 
-from holdfast.catalog.builtin import DATASETS, MODELS, load_source
+from holdfast.catalog.builtin import ANSWER_SCORES, DATASETS, MODELS, load_source
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import Spot, UsageError
@@ -58,6 +58,15 @@ def reward_functions(job: Job) -> list[NamedFunction]:
     return [_reward_function(text) for text in job.rewards]
 
 
+def metric_functions(job: Job) -> list[NamedFunction]:
+    """Return the job's own functions among the metrics that are computed while it trains.
+
+    Raises:
+        UsageError: The name of one cannot be one in Python.
+    """
+    return [_parse_function("samples.metric", text) for text in job.samples.metric if ":" in text]
+
+
 def template_file(job: Job) -> str | None:
     """Return the file that the job's chat template stands in; None if it is a model's, or there is none."""
     template = job.model.chat_template or ""
@@ -94,7 +103,7 @@ def carried_files(job: Job, sources: Mapping[str, str]) -> dict[str, str]:
 
 def _functions(job: Job) -> list[NamedFunction]:
     mapped = map_function(job)
-    return reward_functions(job) + ([mapped] if mapped else [])
+    return reward_functions(job) + metric_functions(job) + ([mapped] if mapped else [])
 
 
 def _builtin_modules(job: Job) -> Iterator[str]:
@@ -102,6 +111,8 @@ def _builtin_modules(job: Job) -> Iterator[str]:
         yield from DATASETS.values()  # a built-in model's tokenizer is trained on the built-in dataset
     if job.model.path in MODELS:
         yield MODELS[job.model.path]
+    if any(":" not in name for name in job.samples.metric):
+        yield ANSWER_SCORES
 
 
 def _reward_function(text: str) -> NamedFunction:

@@ -18,7 +18,7 @@ PYTHON = ".py"
 def named_files(job: Job) -> Iterator[str]:
     """Yield each file that a job names for its functions and its chat template, as the job spells it."""
     evaluated = [name for each in job.evaluate for name in (*each.metric, *each.rewards)]
-    functions = filter(None, (*job.rewards, job.dataset.map, *evaluated))
+    functions = filter(None, (*job.rewards, job.dataset.map, *job.samples.metric, *evaluated))
     modules = (text.rpartition(":")[0] for text in functions)
     yield from dict.fromkeys(module for module in modules if module.endswith(PYTHON))
     if job.model.chat_template and job.model.chat_template.endswith(ENDINGS):

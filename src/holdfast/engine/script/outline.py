@@ -14,6 +14,7 @@ from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
+from holdfast.engine.script.measured import SPREAD, MeasuredMetric, is_greater_better, outline_metrics
 
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
 """Loader for each ending of a data file; that of CSV reads tabs only if it is set to."""
@@ -124,6 +125,8 @@ class Training:
         has_public_model: Whether the model is public though the tracker's Space is private.
         has_samples: Whether completions are drawn at each evaluation.
         shuffles_prompts: Whether the trainer shuffles prompts in each epoch, by a generator that checkpoints do not hold.
+        metrics: Metrics of answers that are computed at each evaluation.
+        greater_is_better: Whether a higher value of the metric that stops it early is better; None if none does.
     """
 
     trainer: str
@@ -138,6 +141,8 @@ class Training:
     has_public_model: bool
     has_samples: bool
     shuffles_prompts: bool
+    metrics: list[MeasuredMetric]
+    greater_is_better: bool | None
 
 
 def outline_reading(job: Job) -> DataLoading:
@@ -219,6 +224,8 @@ def outline_training(job: Job) -> Training:
         has_public_model=bool(has_space and job.output.push_to and not job.output.private),
         has_samples=_has_samples(job),
         shuffles_prompts=_shuffles_prompts(job),
+        metrics=outline_metrics(job),
+        greater_is_better=is_greater_better(job),
     )
 
 
@@ -290,5 +297,5 @@ def _shuffles_prompts(job: Job) -> bool:
 
 def _has_samples(job: Job) -> bool:
     """Whether completions are drawn: reward models write none, and a shared model cannot be asked by one process."""
-    writes = job.method is not Method.REWARD and job.where.strategy not in ("fsdp", "zero3")
+    writes = job.method is not Method.REWARD and job.where.strategy not in SPREAD
     return writes and job.evaluates and job.samples.prompts > 0

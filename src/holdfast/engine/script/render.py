@@ -26,21 +26,30 @@ TITLES: Mapping[Method, str] = {
 }
 
 STANDARD_MODULES = (
-    "argparse csv fcntl importlib.metadata json linecache logging os platform re shutil subprocess sys tempfile time "
+    "argparse contextlib csv fcntl importlib.metadata inspect itertools json linecache logging os platform random re shutil "
+    "subprocess sys tempfile time "
     "traceback types"
 )
 STANDARD: dict[str, tuple[str, ...]] = {**dict.fromkeys(STANDARD_MODULES.split(), ()), "pathlib": ("Path",)}
 """What a script may import of the standard library: modules, or names out of them."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
+    "numpy": (),
     "torch": (),
     "trackio": (),
     "mlflow": (),
-    "accelerate.utils": ("broadcast_object_list",),
+    "accelerate.utils": ("broadcast_object_list", "gather_object"),
     "datasets": ("Dataset", "Features", "Image", "LargeList", "List", "Value", "load_dataset"),
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
-    "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
+    "transformers": (
+        "AutoTokenizer",
+        "BitsAndBytesConfig",
+        "EarlyStoppingCallback",
+        "GenerationConfig",
+        "TrainerCallback",
+        "set_seed",
+    ),
     "trl": tuple(f"{method.stem}{part}" for method in Method for part in ("Config", "Trainer")),
     "trl.data_utils": ("prepare_multimodal_messages",),
     MODULE: TRL_REWARDS,

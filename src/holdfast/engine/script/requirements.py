@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.environment.stack import load_stack
+from holdfast.catalog.metrics import METRICS
 from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
@@ -14,6 +15,9 @@ from holdfast.core.requirement import Requirement, parse_requirement
 
 PYTHON = re.compile(r"[0-9<>=!~.,* ]+")
 """Versions of Python as PEP 440 spells them."""
+
+MEASURING = ("rouge-score", "sacrebleu")
+"""Packages that compute metrics of answers."""
 
 ALWAYS = ("torch", "transformers", "trl", "accelerate", "datasets", "huggingface-hub")
 
@@ -77,10 +81,16 @@ def _optional_packages(job: Job) -> Iterator[str]:
         "deepspeed": job.where.strategy in ("zero2", "zero3"),
         "liger-kernel": bool(job.train.get("use_liger_kernel")),
         "math-verify": any(name in MATHEMATICAL for name in job.rewards),
+        **{library: library in _metric_libraries(job) for library in MEASURING},
         "rich": bool(job.train.get("log_completions")),
         job.track.with_: job.track.with_ != "none",
     }
     return (name for name, needed in conditions.items() if needed)
+
+
+def _metric_libraries(job: Job) -> set[str]:
+    """Return the packages that compute the metrics of an evaluation; of macro F1, the script computes the mean itself."""
+    return {METRICS[name].library for name in job.samples.metric if name in METRICS}
 
 
 def _requirement_of_job(text: str) -> HeaderRequirement:

@@ -1,0 +1,82 @@
+"""Early stopping by a metric of answers that the job does not compute.
+
+## What it does
+Checks `early_stopping.metric` and `train.metric_for_best_model` of a job file. If one of them is a metric of answers,
+such as `eval_exact_match`, `samples.metric` must compute it. Checks `early_stopping.greater_is_better`, too: a higher
+value of these metrics is better.
+
+## Why is this bad
+The trainer reads the metric after the first evaluation, and raises KeyError. With the wrong direction, training stops
+when the model improves, and the worst model is kept.
+
+## Fix safety
+The fix is unsafe: to compute the metric, the model writes answers at each evaluation, which takes time.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.metrics import OF_ANSWERS
+from holdfast.core.document import Document, Remove, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+MEASURED, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
+PREFIX = "eval_"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a metric of answers that is not computed, and to its opposite direction."""
+    given = job.get(MEASURED, None)
+    measured = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
+    if any(not isinstance(each, str) for each in measured):
+        return
+    names = [each.rpartition(":")[2] for each in measured]
+    for key in ("early_stopping.metric", "train.metric_for_best_model"):
+        metric = job.get(key, None)
+        name = metric.removeprefix(PREFIX) if isinstance(metric, str) else ""
+        if name in OF_ANSWERS and name not in names:
+            fix = Fix(f"compute `{name}`", (Set(MEASURED, [*measured, name]),), safe=False)
+            yield Finding(key, f"nothing computes `{metric}`: `{MEASURED}` does not name `{name}`", fix)
+        elif key.startswith("early") and name in OF_ANSWERS and job.get(DIRECTION, None) is False:
+            fault = f"`greater_is_better` is False, but higher is better for `{metric}`: the worst model is kept"
+            yield Finding(DIRECTION, fault, Fix("let the metric decide", (Remove(DIRECTION),), safe=False))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: trl-lib/Capybara, eval_fraction: 0.1}
+early_stopping: {metric: eval_f1}
+samples: {metric: [exact_match, f1]}
+"""
+BEST = JOB.replace(
+    "early_stopping: {metric: eval_f1}", "train: {load_best_model_at_end: true, metric_for_best_model: f1}"
+)
+
+RULE = Rule(
+    code="EVL108",
+    name="unmeasured-metric",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `_determine_best_metric`: KeyError after the first evaluation. Tried with rendered scripts and trl 1.16."
+    ),
+    bad=(
+        Case(job=JOB.replace(", f1]", "]"), at="early_stopping.metric", fixed=JOB),
+        Case(
+            job=JOB.replace("samples: {metric: [exact_match, f1]}\n", ""),
+            at="early_stopping.metric",
+            fixed=JOB.replace("samples: {metric: [exact_match, f1]}", "samples:\n  metric: [f1]"),
+        ),
+        Case(job=BEST.replace(", f1]", "]"), at="train.metric_for_best_model", fixed=BEST),
+        Case(job=JOB.replace("eval_f1}", "eval_f1, greater_is_better: false}"), at=DIRECTION, fixed=JOB),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=BEST),
+        Case(job=JOB.replace("eval_f1", "eval_loss")),
+        Case(job=JOB.replace("eval_f1", "eval_is_short").replace("exact_match", "metrics.py:is_short")),
+        Case(job=JOB.replace("eval_f1", "eval_mean_token_accuracy").replace("samples", "# samples")),
+        Case(job=JOB.replace("eval_f1", "f1, greater_is_better: true")),
+    ),
+)
