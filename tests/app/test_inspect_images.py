@@ -111,3 +111,15 @@ def test_without_pillow_the_install_command_is_told(data: Path, monkeypatch: pyt
 
     assert answer["verdict"] == "pass"
     assert "vision" in answer["images"]["untold"]
+
+
+def test_a_check_without_pillow_says_that_images_were_not_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A skip is not a pass."""
+    monkeypatch.setattr(images, "has_pillow", lambda: False)
+    job = data.parent.parent / "job.yaml"
+    job.write_text(f"method: sft\nmodel: builtin:tiny-chat\ndataset: {data.relative_to(job.parent)}\n")
+
+    answer = holdfast.check(job, offline=True)["targets"][0]
+
+    (skipped,) = [each for each in answer["skipped"] if each["code"] == "DAT247"]
+    assert "Pillow is not installed" in skipped["because"]

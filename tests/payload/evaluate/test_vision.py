@@ -74,3 +74,12 @@ def test_an_image_that_is_a_program_is_not_run(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ValueError, match="is not run"):
         read_image({"path": "", "base64": base64.b64encode(out.getvalue()).decode()})
     assert not started.exists()
+
+
+def test_an_image_that_would_fill_the_memory_is_not_decoded() -> None:
+    """A file of some bytes may be an image of gigabytes."""
+    small = io.BytesIO()
+    Image.new("1", (10_000, 10_000)).save(small, "PNG")
+
+    with pytest.warns(Image.DecompressionBombWarning), pytest.raises(ValueError, match="10,000 x 10,000 pixels"):
+        read_image({"path": "", "base64": base64.b64encode(small.getvalue()).decode()})

@@ -16,6 +16,8 @@ from holdfast.adapters.foreign_files import expanded, is_folder, is_there, read_
 ADDRESSES: Final = ("http://", "https://")
 DECODED_FORMATS: Final = frozenset({"PNG", "JPEG", "MPO", "WEBP", "GIF", "BMP"})
 """The formats that are decoded. For others, such as EPS, Pillow may start a program; of them, only the header is read."""
+PIXELS: Final = 89_478_485
+"""The largest image that a model gets: the `MAX_IMAGE_PIXELS` of Pillow, a quarter of a gigabyte in RGB."""
 DECODED_PIXELS: Final = 25_000_000
 """The largest image that is decoded: a file of 46 bytes may be an image of gigabytes."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.foreign_files import read_foreign
-from holdfast.adapters.rows.images import encoded_image, images_folder, listed_images
+from holdfast.adapters.rows.images import PIXELS, encoded_image, has_pillow, images_folder, listed_images, read_image
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.evaluation import Example, ImageSource
 from holdfast.engine.evaluate.reading import FIRST, ReadRows
@@ -53,6 +53,17 @@ def _source(image: Any, name: str, folder: Path) -> ImageSource:
         source = encoded_image(image, folder)
     except ValueError as error:
         raise ValueError(f"`{name}`: {error}") from error
+    content = source if isinstance(source, bytes) else read_foreign(source)
+    _require_modest(content, "" if isinstance(source, bytes) else f": {source}")
     if isinstance(source, bytes):
-        return ImageSource(base64=base64.b64encode(source).decode())
-    return ImageSource(path=str(source), digest=hashlib.sha256(read_foreign(source)).hexdigest())
+        return ImageSource(base64=base64.b64encode(content).decode())
+    return ImageSource(path=str(source), digest=hashlib.sha256(content).hexdigest())
+
+
+def _require_modest(content: bytes, named: str) -> None:
+    """Raise ValueError of an image that would fill the memory; without Pillow, the process of the model says what to install."""
+    if not has_pillow():
+        return
+    facts = read_image(content, Path(), whole=False)
+    if facts.width * facts.height > PIXELS:
+        raise ValueError(f"an image of {facts.width:,} x {facts.height:,} pixels, more than {PIXELS:,}{named}")

@@ -14,7 +14,7 @@ from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
 from holdfast.core.image_scan import ImageScan
-from holdfast.core.scan import FIRST_ROWS, DamagedRows
+from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan
 from holdfast.core.unpacking import unpack_rows
 from holdfast.engine.inspect.image_lengths import mark_cut_images
 
@@ -34,14 +34,16 @@ class _Tally:
     because: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def scan_images(document: Document, source: RowSource, sight: DataPreview, limit: int) -> ImageScan | None:
+def scan_images(
+    source: RowSource, sight: DataPreview, limit: int, *, tokens_for: Document | None = None
+) -> ImageScan | None:
     """Return what reading the images showed; None if no column holds any.
 
     Args:
-        document: The request.
         source: The rows.
         sight: What the first of them show.
         limit: The most rows whose images are read.
+        tokens_for: The request whose model's tokens are counted; None to count none.
     """
     names = [name for name in IMAGES if name in sight.columns]
     if not names:
@@ -50,19 +52,14 @@ def scan_images(document: Document, source: RowSource, sight: DataPreview, limit
         return ImageScan(unread=f"Pillow is not installed: {install_command('vision')}")
     tally = _read(source, names, limit)
     scan = ImageScan(images=tally.images, formats=dict(tally.formats.most_common()), marked=_marked(tally))
-    return _with_sizes(scan, tally, document, source) if tally.images else scan
+    return _with_sizes(scan, tally, tokens_for, source) if tally.images and tokens_for else scan
 
 
-def unreadable_images(source: RowSource, sight: DataPreview, limit: int) -> tuple[DamagedRows, ...]:
-    """Return the rows whose images cannot be read; none where there is no Pillow.
-
-    Args:
-        source: The rows.
-        sight: What the first of them show.
-        limit: The most rows whose images are read.
-    """
-    names = [name for name in IMAGES if name in sight.columns]
-    return _marked(_read(source, names, limit)) if names and has_pillow() else ()
+def with_images(scan: Scan, images: ImageScan | None) -> Scan:
+    """Return a scan of rows with what their images add to it."""
+    if images is None:
+        return scan
+    return replace(scan, marked=(*scan.marked, *images.marked), unread_images=images.unread)
 
 
 def _marked(tally: _Tally) -> tuple[DamagedRows, ...]:

@@ -1,13 +1,12 @@
 """Data that is small enough to be read whole by a check."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.datasets import unreadable_data
-from holdfast.app.inspect.images import unreadable_images
+from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.rows import SAMPLES, RowSource
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
@@ -43,5 +42,4 @@ def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> S
     named = document.get("method", None)
     scan = source.scan(sight, Method(named) if isinstance(named, str) else None)
     # Where the paths of a script's images start, only the script knows.
-    unreadable = () if files else unreadable_images(source, sight, SAMPLES)
-    return replace(scan, marked=(*scan.marked, *unreadable))
+    return scan if files else with_images(scan, scan_images(source, sight, SAMPLES))

@@ -10,7 +10,7 @@ from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.overrides import apply_overrides, parse_set
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
-from holdfast.app.inspect.images import scan_images
+from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -147,9 +147,8 @@ def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], li
     except BadDataError as error:
         return _unreadable(document, source, method, error)
     meant = method or usual_method(sight.shape)
-    images = scan_images(document, source, sight, limit)
-    scan = source.scan(sight, meant)
-    scan = replace(scan, marked=(*scan.marked, *(images.marked if images else ())))
+    images = scan_images(source, sight, limit, tokens_for=document)
+    scan = with_images(source.scan(sight, meant), images)
     found = Inspection(
         path=source.path,
         split=source.split,

@@ -62,7 +62,7 @@ def read_image(source: dict[str, str]) -> Any:
     """Return an image in RGB.
 
     Raises:
-        ValueError: It is a program.
+        ValueError: It is a program, or too large.
     """
     from PIL import Image
 
@@ -70,6 +70,8 @@ def read_image(source: dict[str, str]) -> Any:
     with Image.open(file) as image:
         if image.format == "EPS":  # which Pillow gives to Ghostscript
             raise ValueError("an EPS image is a program, and is not run")
+        if image.width * image.height > (Image.MAX_IMAGE_PIXELS or 0):  # a file of 46 bytes may be one of gigabytes
+            raise ValueError(f"an image of {image.width:,} x {image.height:,} pixels would fill the memory")
         return image.convert("RGB")
 
 

@@ -17,12 +17,14 @@ from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
+    if scan.unread_images:
+        raise MissingFactError("scan", scan.unread_images)
     for marked in damaged(job, scan, "unreadable-image"):
         what = f"{{has}} an image in `{marked.column}` that cannot be read ({marked.detail})"
         yield found(marked, rows_phrase(scan, marked, what))
