@@ -11,11 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from tempfile import TemporaryDirectory
+from typing import IO, Any, TypeVar
 
+import msgspec
 import pytest
 
+from holdfast.adapters.export import process
+from holdfast.core.export import StageAnswer
 from tests.helpers.forked import fork
+
+Answer = TypeVar("Answer", bound=StageAnswer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,27 @@ def fork_evaluations() -> Iterator[None]:
         yield
 
 
+STAGE = """
+import json, sys
+from pathlib import Path
+from holdfast.payload.export.__main__ import do
+do(sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]))
+"""
+
+
+def forked_stage(
+    _: process.StageProcess, stage: str, request: Mapping[str, Any], answer: type[Answer], **__: object
+) -> process.StageReport[Answer]:
+    """Do a stage of an export, with the arguments of `StageProcess.run`."""
+    with TemporaryDirectory() as box:
+        out = Path(box, "answer.json")
+        words = ["-c", STAGE, stage, msgspec.json.encode(request).decode(), str(out)]
+        done = fork(words, Path.cwd(), {**os.environ, **process.VARIABLES})
+        written = out.read_bytes() if out.exists() else b""
+    return process.StageReport(process.read_answer(written, done.stderr.encode(), done.exit_code, answer), 0.1)
+
+
 @pytest.fixture(name="forked_exports")
 def fork_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages of an export run in forked processes."""
-    monkeypatch.setattr("holdfast.adapters.export.process.marked_child", forked_child)
+    monkeypatch.setattr(process.StageProcess, "run", forked_stage)

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.export.process import FailedStage, StageReport
+from holdfast.adapters.export.process import FailedStage, StageProcess, StageReport
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.export import steps
 from holdfast.cli.main import run_command
 from holdfast.core.event import RunRequested
 from holdfast.core.requested_job import RequestedJob
@@ -139,12 +138,12 @@ def test_a_step_that_fails_leaves_nothing_behind(
 ) -> None:
     """A full disk, too little memory, a crash: files that are half written have no name that a user would take for whole."""
 
-    def half(_: str, asked: dict[str, Any], *__: object, **___: object) -> StageReport[Any]:
+    def half(_: StageProcess, __: str, asked: dict[str, Any], *___: object, **____: object) -> StageReport[Any]:
         Path(asked["out"]).mkdir()
         Path(asked["out"], "model.safetensors").write_bytes(b"half")
         return StageReport(failed, 0.1)
 
-    monkeypatch.setattr(steps, "run_stage", half)
+    monkeypatch.setattr(StageProcess, "run", half)
     code, answer = ask("lora", "--out", "out")
 
     assert code == 1

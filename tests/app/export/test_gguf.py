@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.export.process import FailedStage, StageReport, run_stage
-from holdfast.app.export import gguf, steps
+from holdfast.adapters.export.process import FailedStage, StageProcess, StageReport
+from holdfast.app.export import gguf
 from holdfast.cli.main import run_command
 from holdfast.core.export import ExportTools
 from tests.helpers.exported import exportable_models  # noqa: F401 - the fixture `exportable`
@@ -42,7 +42,7 @@ def asking(
 def test_all_that_is_missing_is_told_at_once(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With commands to copy; nothing of the system is installed, and nothing is loaded. What the extra brings is not told apart from it."""
     monkeypatch.setattr(gguf, "look_at_tools", lambda _: NOTHING)
-    monkeypatch.setattr(steps, "run_stage", None)
+    monkeypatch.setattr(StageProcess, "run", None)
     code, answer = ask("lora", "--gguf", "q8_0")
     told = [(error["what"], error["fix"]) for error in answer["errors"]]
 
@@ -92,14 +92,16 @@ def test_files_are_made_and_proved(ask: Ask, tmp_path: Path) -> None:
     share_cache(tmp_path / "cache")
     full = FailedStage("disk", "OSError: [Errno 28] No space left on device")
 
-    def fill(stage: str, asked: dict[str, Any], *rest: Any, **named: Any) -> Any:
+    run = StageProcess.run
+
+    def fill(process: StageProcess, stage: str, asked: dict[str, Any], *rest: Any, **named: Any) -> Any:
         if stage == "quantize" and asked["out"].endswith("q2_k.gguf"):
             Path(asked["out"]).write_bytes(b"half")
             return StageReport(full, 0.1)
-        return run_stage(stage, asked, *rest, **named)
+        return run(process, stage, asked, *rest, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "run_stage", fill)
+        patch.setattr(StageProcess, "run", fill)
         code, answer = ask("lora", "--gguf", "q8_0,q4_k_m,q2_k")
     files = {file["quantization"]: file for file in answer["files"]}
 

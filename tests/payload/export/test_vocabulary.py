@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.export.process import FailedStage, run_stage
+from holdfast.adapters.export.process import FailedStage, StageProcess
 from holdfast.core.export import VocabularyAnswer
+from holdfast.payload.export.converter import Converter
+from holdfast.payload.export.errors import ExportError
 from tests.helpers.gguf_tools import kept_converter
 from tests.helpers.tokenizer_families import FAMILIES, TEMPLATE, tokenizer_families  # noqa: F401 - the fixture `families`
 
@@ -31,7 +33,8 @@ def look(model: Path, scratch: Path, texts: int) -> VocabularyAnswer | FailedSta
         "texts": texts,
         "scratch": str(scratch),
     }
-    return run_stage("vocabulary", asked, VocabularyAnswer, offline=True).answer
+    with StageProcess(offline=True) as process:
+        return process.run("vocabulary", asked, VocabularyAnswer).answer
 
 
 @pytest.mark.parametrize(
@@ -68,6 +71,26 @@ def test_pieces_without_scores_are_merged_as_they_were_learnt(request: pytest.Fi
 
     assert isinstance(answer, VocabularyAnswer), answer
     assert answer.equal == answer.texts
+
+
+@pytest.mark.parametrize("architecture", ["Gemma2ForCausalLM", "Phi3ForCausalLM", "InternLM2ForCausalLM"])
+def test_a_file_of_the_tokenizer_that_the_converter_needs_is_missed_at_once(
+    request: pytest.FixtureRequest, tmp_path: Path, architecture: str
+) -> None:
+    """Each of them says it in a way of its own, or only logs it."""
+    converter = Converter(str(kept_converter().folder))
+    model = tmp_path / "model"
+    shutil.copytree(request.getfixturevalue("families") / "sentencepiece-bpe", model)
+    (model / "tokenizer.model").unlink()
+    config = json.loads((model / "config.json").read_text())
+    sizes = {"head_dim": 16, "sliding_window": 16, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0}
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "original_max_position_embeddings": 64}
+    config |= {"architectures": [architecture], "rope_parameters": rope, **sizes}
+    (model / "config.json").write_text(json.dumps(config))
+
+    with pytest.raises(ExportError, match=r"needs tokenizer\.model") as raised:
+        converter.convert(model, tmp_path / "vocabulary.gguf", "--vocab-only")
+    assert raised.value.kind == "tokenizer file"
 
 
 def test_a_splitting_rule_that_no_runtime_has_is_refused(request: pytest.FixtureRequest, tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
-"""The process that does a stage of an export; it is ended with all that it started."""
+"""The process that does the stages of an export; it is ended with all that it started."""
 
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from signal import SIGKILL
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
@@ -56,48 +57,97 @@ class StageReport(Generic[Answer]):
     elapsed_s: float
 
 
-def run_stage(
-    stage: str,
-    request: Mapping[str, Any],
-    answer: type[Answer],
-    *,
-    offline: bool = False,
-    heed: Callable[[], None] = lambda: None,
-) -> StageReport[Answer]:
-    """Do a stage in a process of its own.
+class StageProcess:
+    """The process that does the stages of an export. It imports torch once, and does each stage in a fork of itself.
+
+    So a stage that dies, or that changes libraries, does not concern the next one. It starts with the first stage.
+    """
+
+    def __init__(self, *, offline: bool = False) -> None:
+        """Take what holds for all stages.
+
+        Args:
+            offline: Don't contact the Hub.
+        """
+        self._variables = {**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})}
+        self._kept = ExitStack()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._box = Path()
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process, with all that it started."""
+        self._kept.close()
+        self._child = None
+
+    def run(
+        self,
+        stage: str,
+        request: Mapping[str, Any],
+        answer: type[Answer],
+        *,
+        heed: Callable[[], None] = lambda: None,
+    ) -> StageReport[Answer]:
+        """Do a stage.
+
+        Args:
+            stage: The stage.
+            request: The fields of its request.
+            answer: The type of its answer.
+            heed: Called again and again; the stage is ended if it raises.
+        """
+        began = time.monotonic()
+        child = self._child = self._child or self._start()
+        written, log = self._box / "answer.json", self._box / "stderr.log"
+        written.unlink(missing_ok=True)
+        before = log.stat().st_size
+        code = _ended(child, {"stage": stage, "request": request, "answer": str(written)}, heed)
+        if child.poll() is not None:
+            self.__exit__()  # it died itself; the next stage gets another
+        out = written.read_bytes() if written.exists() else b""
+        errors = log.read_bytes()[before:] if log.exists() else b""
+        return StageReport(read_answer(out, errors, code, answer), time.monotonic() - began)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        self._box = Path(self._kept.enter_context(scratch_folder("holdfast-export-")))
+        errors = self._kept.enter_context((self._box / "stderr.log").open("wb"))
+        return self._kept.enter_context(
+            marked_child(
+                [sys.executable, "-P", "-m", "holdfast.payload.export"],
+                MARK,
+                variables=self._variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        )
+
+
+def _ended(child: "subprocess.Popen[bytes]", words: Mapping[str, Any], heed: Callable[[], None]) -> int:
+    """Have a stage done; return the exit code that its fork ended with, or that of the process itself if that died."""
+    if child.stdin is None or child.stdout is None:
+        raise ValueError("the process has no pipes")
+    with suppress(BrokenPipeError):
+        child.stdin.write(json.encode(words) + b"\n")
+        child.stdin.flush()
+    while not select([child.stdout], [], [], HEED_S)[0]:
+        heed()
+    line = child.stdout.readline()
+    return int(line) if line else child.wait()
+
+
+def read_answer(out: bytes, errors: bytes, code: int, answer: type[Answer]) -> Answer | FailedStage:
+    """Return the answer of a stage that has ended.
 
     Args:
-        stage: The stage.
-        request: The fields of its request.
+        out: What it answered; empty if it did not.
+        errors: What it and its libraries printed.
+        code: The exit code.
         answer: The type of its answer.
-        offline: Don't contact the Hub.
-        heed: Called again and again; the stage is ended if it raises.
     """
-    began = time.monotonic()
-    with scratch_folder("holdfast-export-") as box:
-        request_path = Path(box, "request.json")
-        request_path.write_bytes(json.encode(request))
-        with marked_child(
-            [sys.executable, "-P", "-m", "holdfast.payload.export", stage, str(request_path)],
-            MARK,
-            variables={**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as child:
-            out, errors = _outputs(child, heed)
-    return StageReport(_read(out, errors, child.returncode, answer), time.monotonic() - began)
-
-
-def _outputs(child: "subprocess.Popen[bytes]", heed: Callable[[], None]) -> tuple[bytes, bytes]:
-    """Return what a process has written when it has ended."""
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            return child.communicate(timeout=HEED_S)
-        heed()
-
-
-def _read(out: bytes, errors: bytes, code: int, answer: type[Answer]) -> Answer | FailedStage:
-    """Return the answer of a process that has ended."""
     with suppress(DecodeError, ValidationError):
         return json.decode(out, type=FailedStage)
     with suppress(DecodeError, ValidationError):

@@ -7,6 +7,7 @@ from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
+from holdfast.adapters.export.process import StageProcess
 from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
 from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
@@ -37,8 +38,8 @@ def run_export(
         UsageError: The model cannot be exported.
         SourceError: It cannot be loaded, or the disk is full.
     """
-    export = Export(request, on_progress, heed, notes=[*request.source.notes])
-    with draft_of(request.out) as scratch:
+    with draft_of(request.out) as scratch, StageProcess(offline=request.offline) as process:
+        export = Export(request, process, on_progress, heed, notes=[*request.source.notes])
         plan = prepare_gguf(export, scratch) if request.gguf else None
         draft = scratch / "export"
         merged = _merge(export, draft)

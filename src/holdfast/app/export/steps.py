@@ -1,15 +1,15 @@
-"""The steps of an export: each is a stage of its process."""
+"""The steps of an export: each is a stage that its process does."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from holdfast.adapters.export.process import FailedStage, run_stage
+from holdfast.adapters.export.process import FailedStage, StageProcess
 from holdfast.app.export.finding import ExportSource
 from holdfast.core.errors import HoldfastError, SourceError, UnexportableError, UsageError
 from holdfast.core.export import ReferenceAnswer, StageAnswer
-from holdfast.engine.export.readiness import UNKNOWN
+from holdfast.engine.export.readiness import TOKENIZER_FILE, UNKNOWN
 from holdfast.results.export import ExportStep
 
 Answer = TypeVar("Answer", bound=StageAnswer)
@@ -20,6 +20,7 @@ ASKED_WRONGLY: Final[Mapping[str, str]] = {
     "unmergeable": "such an adapter is served beside its base",
     "quantized": "name the model that it was quantized from with --base",
     "architecture": "export without GGUF files, or install a newer llama-cpp-python that knows it",
+    "tokenizer file": "copy `tokenizer.model` from the base model into the folder of the tokenizer",
     "overflow": "choose bfloat16 or float32 with --dtype",
 }
 """What to do about a kind of failure for which the question was wrong."""
@@ -71,6 +72,7 @@ class Export:
 
     Attributes:
         request: The request.
+        process: Does the stages.
         on_progress: Receives each line of progress.
         heed: Called again and again; it raises if the person wants the export to end.
         steps: What was done.
@@ -79,6 +81,7 @@ class Export:
     """
 
     request: ExportRequest
+    process: StageProcess
     on_progress: Callable[[str], None]
     heed: Callable[[], None] = lambda: None
     steps: list[ExportStep] = field(default_factory=list[ExportStep])
@@ -93,7 +96,7 @@ class Export:
             SourceError: It failed.
         """
         self.on_progress(name)
-        report = run_stage(stage, stage_request, answer, offline=self.request.offline, heed=self.heed)
+        report = self.process.run(stage, stage_request, answer, heed=self.heed)
         if isinstance(report.answer, FailedStage):
             raise error_of(name, report.answer, self.request)
         self.steps.append(ExportStep(name=name, elapsed_s=report.elapsed_s, peak_bytes=report.answer.peak_bytes))
@@ -109,6 +112,10 @@ def error_of(step: str, failed: FailedStage, request: ExportRequest) -> Holdfast
         return UsageError(what, where=where, fix=ASKED_WRONGLY["adapter"])
     if failed.failed == "architecture":
         return UnexportableError(failed.because, UNKNOWN, where=where, fix=ASKED_WRONGLY[failed.failed])
+    if failed.failed == "tokenizer file":
+        return UnexportableError(
+            failed.because, TOKENIZER_FILE, where=source.tokenizer, fix=ASKED_WRONGLY[failed.failed]
+        )
     if failed.failed in ASKED_WRONGLY:
         return UsageError(failed.because, where=where, fix=ASKED_WRONGLY[failed.failed])
     place = str(request.out.parent) if failed.failed == "disk" else where

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.export.process import StageProcess
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.adapters.storage.scratch import scratch_folder
@@ -101,7 +102,7 @@ def look_at_export(base: str, quantizations: Sequence[str], out: str, *, classif
     if classifies:
         source = source.as_classifier()
     request = ExportRequest(source=source, out=Path(out), gguf=tuple(quantizations), offline=offline)
-    export = Export(request, lambda _: None)
-    with scratch_folder("holdfast-export-") as scratch:
+    with scratch_folder("holdfast-export-") as scratch, StageProcess(offline=offline) as process:
+        export = Export(request, process, lambda _: None)
         prepare_gguf(export, Path(scratch))
     return export.notes

@@ -11,6 +11,7 @@ HERE: Final = "this machine"
 TOOLS: Final = "gguf-build-tools-missing"
 UNKNOWN: Final = "gguf-arch-unsupported"
 PRE_TOKENIZER: Final = "gguf-pretokenizer-unknown"
+TOKENIZER_FILE: Final = "gguf-tokenizer-file-missing"
 """Classes of failure."""
 SYSTEM_COMMANDS: Final[Mapping[str, str]] = {
     "debian": "sudo apt-get install --yes build-essential cmake",

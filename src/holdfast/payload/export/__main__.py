@@ -1,24 +1,31 @@
-"""Does one stage of an export, and answers on standard output, in one line of JSON. What libraries print goes to standard error.
+"""Does the stages of an export, each in a fork of this process, which has imported the libraries.
 
-`python -m holdfast.payload.export STAGE REQUEST`, where REQUEST is a file of JSON with the fields of the stage's request.
+Each line of standard input is JSON: `stage`, `request` with the fields of the stage's request, and `answer`, the file for its answer.
+When a stage has ended, its exit code is a line on standard output. What libraries print goes to standard error.
 """
 
 import errno
 import json
 import math
+import os
 import resource
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from select import select
 from typing import Any
 
-from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, end_with_parent, shorten_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, shorten_error
 from .converter import Converter
 from .errors import ExportError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 KIB = 1024
+LOOK_S = 0.02
+"""Seconds between two looks at whether a stage has ended."""
 
 
 def _merge(request: dict[str, Any]) -> dict[str, Any]:
@@ -70,17 +77,45 @@ STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-def main(stage: str, request: Path) -> None:
-    """Do a stage, and answer."""
-    end_with_parent()
-    answers = claim_output()
-    done = attempt_aloud(lambda: STAGES[stage](json.loads(request.read_text(encoding="utf-8"))))
+def main() -> None:
+    """Do one stage after the other, until standard input is closed."""
+    codes = claim_output()
+    attempt_aloud(load_libraries)  # what is not installed, the stage that needs it tells
+    for line in iter(sys.stdin.readline, ""):
+        print(_forked(json.loads(line)), file=codes, flush=True)
+
+
+def load_libraries() -> None:
+    """Import what every stage needs."""
+    for name in ("torch", "transformers", "transformers.models.auto.modeling_auto"):
+        import_module(name)
+
+
+def _forked(given: dict[str, Any]) -> int:
+    """Do a stage in a fork; return its exit code. It ends if standard input is closed meanwhile: nobody wants it any more."""
+    sys.stderr.flush()
+    child = os.fork()
+    if not child:
+        try:
+            do(given["stage"], given["request"], Path(given["answer"]))
+        finally:
+            sys.stderr.flush()
+            os._exit(0)
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if select([sys.stdin], [], [], LOOK_S)[0]:
+            os.killpg(0, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(ended[1])
+
+
+def do(stage: str, request: dict[str, Any], out: Path) -> None:
+    """Do a stage, and write its answer."""
+    done = attempt_aloud(lambda: STAGES[stage](request))
     if isinstance(done, RaisedCall):
         answer: dict[str, Any] = {"failed": kind_of(done.error), "because": describe(done.error)}
     else:
         answer = {name: None if _is_infinite(value) else value for name, value in done.items()}
         answer["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
-    print(json.dumps(answer), file=answers, flush=True)
+    out.write_text(json.dumps(answer), encoding="utf-8")
 
 
 def _is_infinite(value: object) -> bool:
@@ -114,4 +149,4 @@ def describe(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main()

@@ -1,5 +1,6 @@
 """llama.cpp's own converter, in this process. It is of the same release as the runtime, and so is the `gguf` library beside it."""
 
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from typing import Any
 from .errors import ExportError
 
 PROGRAM = "convert_hf_to_gguf"
+PIECES = "tokenizer.model"
+"""The pieces of a sentencepiece tokenizer with their scores. Some architectures (Gemma, Phi-3, InternLM) are converted from nothing else."""
 NAME = re.compile(r'^ {12}res = "([^"]+)"', re.MULTILINE)
 UNKNOWN = "BPE pre-tokenizer was not recognized"
 FIRST = ("qwen2", "llama-bpe", "gpt-2", "tekken", "default")
@@ -37,6 +40,18 @@ def _score_of_rank(_: Any, number: int) -> float:
     The converter has the same score for all, which merges them from the left; whether this one is right, the token ids prove.
     """
     return -float(number)
+
+
+class _Errors(logging.Handler):
+    """Keeps the last error that the converter logs: before it gives up, it says why."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.last = "its last lines say why"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message of a record."""
+        self.last = record.getMessage()
 
 
 class Converter:
@@ -120,13 +135,24 @@ class Converter:
     def _run(self, model: Path, out: Path, options: tuple[str, ...]) -> None:
         program: Any = import_module(PROGRAM)
         words, sys.argv = sys.argv, [PROGRAM, str(model), "--outfile", str(out), *options]
+        said = _Errors()
+        logging.getLogger().addHandler(said)
         try:
             program.main()
-        except SystemExit as end:
-            if end.code:
-                raise ExportError("converter", "the converter gave up; its last lines say why") from end
+        except (SystemExit, FileNotFoundError, ValueError) as error:
+            if isinstance(error, SystemExit) and not error.code:
+                return
+            because = said.last if isinstance(error, SystemExit) else str(error)
+            if PIECES in because and not (model / PIECES).exists():
+                raise ExportError(
+                    "tokenizer file", f"the converter needs {PIECES}, which the tokenizer lacks"
+                ) from error
+            if not isinstance(error, SystemExit):
+                raise
+            raise ExportError("converter", f"the converter gave up: {because}") from error
         finally:
             sys.argv = words
+            logging.getLogger().removeHandler(said)
 
     def tensor_types(self, path: Path) -> dict[str, int]:
         """Return how many tensors of a GGUF file have each type."""
