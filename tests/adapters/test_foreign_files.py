@@ -38,6 +38,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "cli/terminal/streams.py": "the null device, in place of a stream that is closed",
     "cli/output.py": "the null device, in place of an output that cannot be written",
     "adapters/export/converter.py": "the archive that pip fetched, and its copy in the cache, which has a digest",
+    "adapters/export/process.py": "what the process of an export wrote",
     "adapters/rehearsal/gate.py": "the folder of a socket of ours",
     "adapters/rehearsal/server.py": "what the processes of a rehearsal wrote",
     "adapters/rehearsal/rewards.py": "what the process that asks a reward wrote",

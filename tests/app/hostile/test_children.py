@@ -34,6 +34,7 @@ LISTED: Final = {
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
     "app/cataloguing.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",
+    "payload/export/__main__.py:_forked": "forked: what it needs is imported",
     "payload/guard.py:main": "forked: what it needs is imported",
     "payload/guard.py:run": "the training process, which is the user's",
     "payload/rehearsal/__main__.py:main": "a file of ours, whose own folder is first on its path",

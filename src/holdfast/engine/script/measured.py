@@ -22,7 +22,7 @@ TAKEN: Final = ("loss", "runtime", "samples_per_second", "steps_per_second")
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredMetric:
+class TrainingMetric:
     """A metric that is computed while the model is trained.
 
     Attributes:
@@ -34,7 +34,7 @@ class MeasuredMetric:
     function: NamedFunction | None = None
 
 
-def outline_metrics(job: Job) -> list[MeasuredMetric]:
+def outline_metrics(job: Job) -> list[TrainingMetric]:
     """Return the metrics that the script computes at each evaluation.
 
     Raises:
@@ -43,8 +43,8 @@ def outline_metrics(job: Job) -> list[MeasuredMetric]:
     if not job.samples.metric:
         return []
     _require_answers(job)
-    own = [MeasuredMetric(each.name, each) for each in metric_functions(job)]
-    metrics = [MeasuredMetric(_known(name)) for name in job.samples.metric if ":" not in name] + own
+    own = [TrainingMetric(each.name, each) for each in metric_functions(job)]
+    metrics = [TrainingMetric(_known(name)) for name in job.samples.metric if ":" not in name] + own
     names = [each.name for each in metrics]
     if again := next((name for at, name in enumerate(names) if name in (*names[:at], *TAKEN)), None):
         fix = "give your function another name, or name the metric once"

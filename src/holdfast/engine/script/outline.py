@@ -14,7 +14,7 @@ from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
-from holdfast.engine.script.measured import SPREAD, MeasuredMetric, is_greater_better, outline_metrics
+from holdfast.engine.script.measured import SPREAD, TrainingMetric, is_greater_better, outline_metrics
 
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
 """Loader for each ending of a data file; that of CSV reads tabs only if it is set to."""
@@ -141,7 +141,7 @@ class Training:
     has_public_model: bool
     has_samples: bool
     shuffles_prompts: bool
-    metrics: list[MeasuredMetric]
+    metrics: list[TrainingMetric]
     greater_is_better: bool | None
 
 
