@@ -19,8 +19,8 @@ from holdfast.core.run_state import AttemptState
 from holdfast.core.scan import UnreadablePart
 
 if TYPE_CHECKING:  # for the types alone: pydantic takes longer to import than a script to check
-    from holdfast.core.job import Data
     from holdfast.core.job import Model as BaseModel
+    from holdfast.core.job_data import Data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,8 @@ from holdfast.catalog.builtin import ROWS, stdlib_docstrings
 from holdfast.core.columns import Scalar
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
-from holdfast.core.job import Data, Model
+from holdfast.core.job import Model
+from holdfast.core.job_data import Data
 from holdfast.core.methods import Method
 
 ROW = '{"a": 1, "b": "x"}\n'
@@ -278,7 +279,7 @@ def test_a_check_loads_nothing_that_reads_rows(tmp_path: Path) -> None:
     program = f"""
 import sys
 from holdfast.adapters.local.datasets import LocalDatasets
-from holdfast.core.job import Data
+from holdfast.core.job_data import Data
 from holdfast.core.methods import Method
 assert LocalDatasets().fetch(Data(path={str(path)!r}), Method.SFT).rows == 1
 assert not {{"polars", "pyarrow", "datasets", "huggingface_hub"}} & set(sys.modules)

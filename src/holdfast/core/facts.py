@@ -97,6 +97,7 @@ class Dataset:
         default_config: The one that is taken where the job names none; None if it has to name one.
         scripted: Whether reading it would run a program of its repository.
         repo: The repository on the Hub; None for data on this machine.
+        parts: Of a mixture, what is known of each dataset in it, the first one too; None where nothing is. `rows` is then that of the whole.
     """
 
     columns: tuple[str, ...] = ()
@@ -110,6 +111,7 @@ class Dataset:
     default_config: str | None = "default"
     scripted: bool = False
     repo: Repo | None = None
+    parts: tuple["Dataset | None", ...] = ()
 
     def readable(self) -> "Dataset":
         """Return these facts, for a rule that can judge nothing without columns and rows.

@@ -7,7 +7,6 @@ import re
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -24,8 +23,9 @@ from holdfast.core.document import Document, Key
 from holdfast.core.document_schema import document_schema
 from holdfast.core.errors import GroupedError
 from holdfast.core.export import QuantizationName
+from holdfast.core.job_data import Data, Seed, Text, path_alone
 from holdfast.core.job_examples import EXAMPLES
-from holdfast.core.job_problems import FUNCTION, NAME, job_errors
+from holdfast.core.job_problems import NAME, job_errors
 from holdfast.core.methods import Method
 from holdfast.core.notice import NoticeFormat
 from holdfast.core.remedy import Permission
@@ -34,21 +34,6 @@ from holdfast.core.strict_part import StrictPart, fields_of, names_under, parts_
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
-
-LONGEST_NAME: Final = 255
-"""Bytes that a file's name may have, on the file systems of Linux and macOS."""
-
-
-def _check_length(text: str) -> str:
-    if any(len(part.encode(errors="replace")) > LONGEST_NAME for part in text.split("/")):
-        raise ValueError(f"a part of it is longer than the {LONGEST_NAME} bytes that a name may have")
-    return text
-
-
-Text = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
-"""A path, or a name of the Hub."""
-Seed = Annotated[int, Field(ge=0, lt=2**32)]
-"""What numpy takes."""
 
 
 def parse_duration(text: str) -> float:
@@ -78,10 +63,6 @@ def _processes(value: Any) -> int | Literal["auto"]:
     raise ValueError(f"it is a whole number above 0, or auto, not {value!r}")
 
 
-def _path_alone(value: Any) -> Any:
-    return {"path": value} if isinstance(value, str) else value
-
-
 def _text_alone(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -101,29 +82,6 @@ class Model(StrictPart):
     """Run model code from the Hub repository."""
     chat_template: str | None = None
     """Jinja file, or Hub id of a model whose chat template to use."""
-
-
-class Data(StrictPart):
-    """A dataset and the part of it that is used."""
-
-    path: Text
-    """Hub id, file, folder, or `builtin:` name. A path is looked up in the job file's folder, then in the current one."""
-    config: str | None = None
-    """Configuration of a Hub dataset that has several."""
-    split: str = "train"
-    """Split to train on."""
-    eval_split: str | None = None
-    """Split to evaluate on."""
-    eval_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Part of `split` that is held out for evaluation, drawn with the seed."""
-    rows: PositiveInt | None = None
-    """Use this many rows, drawn at random with the seed; an `eval_fraction` is held out of them."""
-    seed: Seed | None = None
-    """Seed for drawing rows and holding them out. Default: the job's seed."""
-    streaming: bool = False
-    """Read rows while training; needs `train.max_steps`."""
-    map: Annotated[str, Field(pattern=FUNCTION)] | None = None
-    """Function that rewrites each row: `file.py:function` or `module:function`. The file is looked up like `path`."""
 
 
 class EarlyStopping(StrictPart):
@@ -325,9 +283,9 @@ class Job(StrictPart):
     """Name of the job. Default: the file's name."""
     method: Annotated[Method, Field(strict=False)]
     """Training method; each has its TRL trainer."""
-    model: Annotated[Model, BeforeValidator(_path_alone, json_schema_input_type=Text | Model)]
+    model: Annotated[Model, BeforeValidator(path_alone, json_schema_input_type=Text | Model)]
     """Base model."""
-    dataset: Annotated[Data, BeforeValidator(_path_alone, json_schema_input_type=Text | Data)]
+    dataset: Annotated[Data, BeforeValidator(path_alone, json_schema_input_type=Text | Data)]
     """Training data."""
     rewards: list[str] = []
     """Reward functions of grpo and rloo: TRL's own by name, or `file.py:function`."""

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, PositiveInt, Valida
 from holdfast.core.document import Document, Key
 from holdfast.core.document_schema import document_schema
 from holdfast.core.errors import GroupedError
-from holdfast.core.job import Seed, Text
+from holdfast.core.job_data import Seed, Text
 from holdfast.core.job_problems import NAME, nearest_sibling, schema_errors
 from holdfast.core.nearest import nearest
 from holdfast.core.strict_part import StrictPart, names_under

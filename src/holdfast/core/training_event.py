@@ -43,6 +43,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
         world_size: Processes on all machines.
         hardware: Names of the devices.
         allocator: The setting of torch's allocator; empty if it has none.
+        data: How the rows were chosen, how many there are, and their hash: the account of a job file's script.
     """
 
     config: Mapping[str, Any] = {}
@@ -54,6 +55,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
     world_size: int = 1
     hardware: tuple[str, ...] = ()
     allocator: str = ""
+    data: Mapping[str, Any] = {}
 
 
 class Resumed(TrainingEvent, frozen=True, kw_only=True):

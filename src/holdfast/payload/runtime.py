@@ -1004,6 +1004,7 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "world_size": args.world_size,
         "hardware": name_devices(args),
         "allocator": next((os.environ[name] for name in ALLOCATORS if name in os.environ), ""),
+        "data": read_account(),
     }
 
 
@@ -1052,6 +1053,15 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[d
     """Return what differs of the settings that both have."""
     both = [name for name in saved if name in now]
     return [{"key": name, "before": saved[name], "after": now[name]} for name in both if saved[name] != now[name]]
+
+
+def read_account() -> dict[str, Any]:
+    """Return what the script of a job file has written about its rows: how they were chosen, how many, their hash."""
+    try:
+        account = json.loads(Path(os.environ.get("HOLDFAST_RUN", ""), "results", "data.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return account if isinstance(account, dict) else {}
 
 
 def name_base(model: Any) -> str:

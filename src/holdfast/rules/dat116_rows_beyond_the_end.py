@@ -38,7 +38,8 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
     is_limit = job.place(WISH).origin == CHOSEN  # of a scenario: at most so many
-    wanted = job.get(WISH, None) if job.kind == "job" and not is_limit else None
+    is_alone = not job.get("dataset.mix", None)  # of a mixture, DAT131 looks at each part
+    wanted = job.get(WISH, None) if job.kind == "job" and is_alone and not is_limit else None
     for reference, dataset in found_references(job, datasets):
         rows = count_rows(reference, dataset)
         if rows is None:

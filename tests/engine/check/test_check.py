@@ -12,7 +12,8 @@ from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
-from holdfast.core.job import Data, Evaluation, Job, Model
+from holdfast.core.job import Evaluation, Job, Model
+from holdfast.core.job_data import Data
 from holdfast.core.methods import Method
 from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather

@@ -34,7 +34,7 @@ CHAT = ChatParts(
 def facts(**more: object) -> CardFacts:
     known: dict[str, object] = {
         "name": "sums", "base": "", "method": "", "dataset": "", "settings": "", "base_licence": "", "data_licence": "",
-        "evaluation": None, "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
+        "rows": "", "rows_digest": "", "evaluation": None, "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
     }  # fmt: skip
     return CardFacts(**{**known, **more})  # type: ignore[arg-type]
 

@@ -1,6 +1,7 @@
 """Every key of a job file does something, or JOB103 says that it does not."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -9,7 +10,7 @@ import pytest
 
 from holdfast.catalog.scenarios.choosing import choose_settings
 from holdfast.core.document import Document, Set, apply_edits
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import GroupedError, UsageError
 from holdfast.core.facts import Machine
 from holdfast.core.job import Job, job_values, parse_job
 from holdfast.core.job_examples import EXAMPLES
@@ -36,7 +37,8 @@ EVALUATED: Final[dict[str, Any]] = {
 GENERATING: Final = {**EVALUATED, "method": "grpo", "rewards": ["think_format_reward"]}
 WITH_WANDB: Final = {**EVALUATED, "track": {"with": "wandb"}}
 MEASURING: Final = {**EVALUATED, "samples": {"metric": ["f1"]}}
-JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB, MEASURING)
+SAMPLED: Final = {**PLAIN, "dataset": {"path": "c/d", "rows": 9, "sample": "length", "by": "text", "mix": [{"path": "e/f"}]}}
+JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB, MEASURING, SAMPLED)
 SOURCES: Final = {
     "template.jinja": "{{ messages }}",
     "prepare.py": "def to_messages(row): return row\n",
@@ -85,6 +87,17 @@ def _remedies(job: Job, plan: Plan) -> Iterator[AppliedRemedy]:
     yield from (each.remedy for each in remedied)
 
 
+def _edited(key: str, value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each job with a value set, as far as it is a job then: a key may need another one beside it."""
+    place = key.replace("dataset.mix.", "dataset.mix.0.")
+    for number, job in enumerate(JOBS):
+        if place == key or job is SAMPLED:
+            edited = apply_edits(job, [Set(place, value)])
+            with suppress(GroupedError):
+                parse_job(Document(path=PATH, kind="job", values=edited))
+                yield number, edited
+
+
 @cache
 def usual_effects(number: int) -> Effects:
     return effects(JOBS[number])
@@ -94,8 +107,7 @@ def usual_effects(number: int) -> Effects:
 def test_a_key_has_an_effect_or_is_reported(key: str) -> None:
     """Whoever sets a key expects that something comes of it."""
     value = OTHERWISE.get(key, EXAMPLES[key])
-    edited_jobs = [apply_edits(job, [Set(key, value)]) for job in JOBS]
-    changed = {number: edited for number, edited in enumerate(edited_jobs) if edited != JOBS[number]}
+    changed = {number: edited for number, edited in _edited(key, value) if edited != JOBS[number]}
     has_effect = any(_effects_or_refusal(edited) != usual_effects(number) for number, edited in changed.items())
     reported = [
         finding.key

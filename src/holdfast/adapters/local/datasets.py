@@ -21,8 +21,8 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
 from holdfast.core.methods import Method
 
-if TYPE_CHECKING:
-    from holdfast.core.job import Data  # for the type alone: pydantic takes longer to import than a script to check
+if TYPE_CHECKING:  # for the type alone: pydantic takes longer to import than a script to check
+    from holdfast.core.job_data import Data
 
 COUNTED_FILES: Final = 8
 """Files of a split whose rows are counted at most: each takes some hundredths of a second."""

@@ -75,7 +75,8 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
         return each.model_copy(update={**found, **other})
 
     model = {"path": _absolute(job.model.path, [here]), "chat_template": named(job.model.chat_template)}
-    dataset = {"path": _absolute(job.dataset.path, [here]), "map": function(job.dataset.map)}
+    mix = [each.model_copy(update={"path": _absolute(each.path, [here])}) for each in job.dataset.mix]
+    dataset = {"path": _absolute(job.dataset.path, [here]), "mix": mix, "map": function(job.dataset.map)}
     changed = {
         "model": job.model.model_copy(update=model),
         "dataset": job.dataset.model_copy(update=dataset),

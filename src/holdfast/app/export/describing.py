@@ -3,7 +3,7 @@
 import re
 import shlex
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import DecodeError, ValidationError, json
 
@@ -14,6 +14,7 @@ from holdfast.app.export.steps import ExportRequest
 from holdfast.core.export import ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import render_modelfile
+from holdfast.engine.report.rows import describe_rows
 from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.export import ExportedFile
 
@@ -31,11 +32,14 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     method = METHOD.search(settings)
     base = source.found.base or source.base or ""
     dataset = source.found.trained_on or ""
+    account = _read_account(run) if run else {}
     facts = CardFacts(
         name=Path(source.name).name,
         base=_shown_name(base),
         method=method[1] if method else "",
         dataset=_shown_name(dataset),
+        rows=describe_rows(account) if account else "",
+        rows_digest=str(account.get("sha256", "")),
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
@@ -81,6 +85,14 @@ def _newest_evaluation(run: Path) -> EvaluateResult | None:
         except (OSError, DecodeError, ValidationError):
             continue
     return None
+
+
+def _read_account(run: Path) -> dict[str, Any]:
+    """Return what the script of a run has written about its rows; nothing if there is nothing that can be read."""
+    try:
+        return json.decode(read_foreign(run / "results" / "data.json"), type=dict[str, Any])
+    except (OSError, DecodeError, ValidationError):
+        return {}
 
 
 def _licence(name: str) -> str:

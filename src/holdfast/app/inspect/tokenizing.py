@@ -48,5 +48,6 @@ def count_training_rows(document: Document, there: int) -> int:
     45
     """
     drawn, held = document.get("dataset.rows", None), document.get("dataset.eval_fraction", None)
-    rows = min(there, drawn) if isinstance(drawn, int) else there
+    is_mixed = bool(document.get("dataset.mix", None))  # then there are other rows, too
+    rows = (drawn if is_mixed else min(there, drawn)) if isinstance(drawn, int) else there
     return rows - ceil(rows * held) if isinstance(held, float) else rows

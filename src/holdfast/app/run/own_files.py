@@ -58,7 +58,7 @@ def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places:
 
 def _job_paths(job: Job, folder: Path, root: Path) -> Iterator[Path]:
     """Yield the model and the data of a job file that are files or folders, from its own folder or from here."""
-    for name in (job.model.path, job.dataset.path):
+    for name in (job.model.path, job.dataset.path, *(each.path for each in job.dataset.mix)):
         _require_relative(name, root)
         path = next((path for path in (root / folder / name, root / name) if path.exists()), None)
         if path:

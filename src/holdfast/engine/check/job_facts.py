@@ -18,11 +18,13 @@ from holdfast.core.evaluation import is_task_path
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
 from holdfast.core.job import Job
+from holdfast.core.job_data import Data
 from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.scan import Scan
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
+from holdfast.engine.check.mixed_data import mixture_facts
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files
 from holdfast.ports import Datasets, Machines, Models
@@ -150,11 +152,19 @@ class JobFacts(HubFacts):
     def dataset(self) -> Dataset:
         """What is known of the training data."""
         self._require_visible("dataset")
-        reference = self._named("dataset")
+        data = self._job.dataset
+        first = self._find_data("dataset", data)
+        return (
+            mixture_facts(data, first, lambda at, each: self._find_data(f"dataset.mix.{at}", each))
+            if data.mix
+            else first
+        )
+
+    def _find_data(self, key: str, data: Data) -> Dataset:
+        reference = self._named(key)
         if reference is None or self._places.here.holds(reference.name):
-            return self._sources.datasets.fetch(self._job.dataset, self._job.method)
-        found = self._places.hub.dataset(reference)
-        return usable_dataset(found, evaluated=self._job.dataset.eval_split is not None)
+            return self._sources.datasets.fetch(data, self._job.method)
+        return usable_dataset(self._places.hub.dataset(reference), evaluated=data.eval_split is not None)
 
     @cached_property
     def model(self) -> ModelFacts:

@@ -19,6 +19,8 @@ class CardFacts:
         base: The model that it was trained from.
         method: The method of training.
         dataset: The dataset that it was trained on.
+        rows: Which of its rows, in words.
+        rows_digest: The hash of these rows.
         settings: The job file with all settings.
         base_licence: The licence of the base.
         data_licence: The licence of the dataset.
@@ -32,6 +34,8 @@ class CardFacts:
     base: str
     method: str
     dataset: str
+    rows: str
+    rows_digest: str
     settings: str
     base_licence: str
     data_licence: str
@@ -75,6 +79,8 @@ def _origin(facts: CardFacts) -> Iterator[str]:
     yield ""
     yield f"- trained from: {facts.base or UNKNOWN}"
     yield f"- trained on: {facts.dataset or UNKNOWN}"
+    if facts.rows:
+        yield f"- rows: {facts.rows}{f', sha256 `{facts.rows_digest}`' if facts.rows_digest else ''}"
     yield f"- method: {facts.method or UNKNOWN}"
     yield f"- licence of the base: {facts.base_licence or UNKNOWN}"
     yield f"- licence of the data: {facts.data_licence or UNKNOWN}"

@@ -13,6 +13,7 @@ def job_references(document: Document) -> Iterator[Reference]:
     """Yield the references in a job file."""
     yield from _model(document)
     yield from _dataset(document)
+    yield from _mixed(document)
     template = _text(document, "model.chat_template")
     if template and may_be_repository(template):
         yield Reference(role="tokenizer", name=template, key="model.chat_template", label="chat_template")
@@ -60,6 +61,19 @@ def _dataset(document: Document) -> Iterator[Reference]:
     evaluated = _text(document, "dataset.eval_split")
     if evaluated:
         yield _data("dataset", name, "dataset.eval_split", "eval_split", config, evaluated)
+
+
+def _mixed(document: Document) -> Iterator[Reference]:
+    """Yield the other datasets of a mixture."""
+    listed = document.get("dataset.mix", None)
+    for at, each in enumerate(listed if isinstance(listed, list) else []):
+        alone = isinstance(each, str)
+        key = f"dataset.mix.{at}" if alone else f"dataset.mix.{at}.path"
+        name = _text(document, key)
+        if name and may_be_repository(name):
+            config = None if alone else _text(document, f"dataset.mix.{at}.config")
+            split = "train" if alone else document.get(f"dataset.mix.{at}.split", "train")
+            yield _data("dataset", name, key, "dataset.mix", config, split)
 
 
 def _data(role: ReferenceRole, name: str, key: str, label: str, config: str | None, split: Any) -> Reference:

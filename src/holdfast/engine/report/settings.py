@@ -7,9 +7,14 @@ from typing import Any
 from holdfast.core.document import Document
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import TrainingStarted
+from holdfast.engine.report.rows import describe_rows
 
 ASKED = (
     ("dataset.rows", "rows drawn"),
+    ("dataset.sample", "chosen by"),
+    ("dataset.by", "by the column"),
+    ("dataset.mix", "mixed with"),
+    ("dataset.weight", "weight in the mixture"),
     ("dataset.eval_fraction", "held out for evaluation"),
     ("dataset.eval_split", "evaluated on split"),
     ("peft", "LoRA"),
@@ -69,6 +74,7 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
         if value:
             yield RequestedSetting(name, spell_value(value))
     yield from _job_settings(job) if job else ()
+    yield from _trained_rows(start.data)
     config, train = start.config, job.get("train", {}) if job else {}
     if batch := _batch(config, start.world_size):
         yield batch
@@ -76,6 +82,14 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
     for name in (*USUAL, *others):
         if name in train or config.get(name):
             yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
+
+
+def _trained_rows(account: Mapping[str, Any]) -> Iterator[RequestedSetting]:
+    """Yield which rows were trained on, and their hash."""
+    if account:
+        yield RequestedSetting("rows", describe_rows(account))
+    if isinstance(digest := account.get("sha256"), str):
+        yield RequestedSetting("hash of the rows", digest)
 
 
 def _job_settings(job: Document) -> Iterator[RequestedSetting]:

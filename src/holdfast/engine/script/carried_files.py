@@ -101,6 +101,24 @@ def carried_files(job: Job, sources: Mapping[str, str]) -> dict[str, str]:
     return {**own, **builtin}
 
 
+def data_files(job: Job, sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of every file that travels with a script which only reads the job's data.
+
+    Args:
+        job: The job.
+        sources: The text of each of `referred_files`.
+
+    Raises:
+        UsageError: A file is not valid Python, or lacks the function that is named.
+    """
+    function = map_function(job)
+    if function and function.is_carried:
+        _check_defined(function, sources[function.module])
+    own = {function.module: sources[function.module]} if function and function.is_carried else {}
+    builtin = [DATASETS[job.dataset.path]] if job.dataset.path in DATASETS else []
+    return {**own, **{file: load_source(file) for file in builtin}}
+
+
 def _functions(job: Job) -> list[NamedFunction]:
     mapped = map_function(job)
     return reward_functions(job) + metric_functions(job) + ([mapped] if mapped else [])

@@ -10,7 +10,8 @@ from holdfast.catalog.data.files import READ, ending_of
 from holdfast.catalog.hub.repositories import PATHS
 from holdfast.core.checkpoint import KEPT_CHECKPOINTS
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Data, Job
+from holdfast.core.job import Job
+from holdfast.core.job_data import Data
 from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
@@ -28,6 +29,9 @@ ASKED_ELSEWHERE = {
     "hub_model_id": "name the repository in `output.push_to`",
 }
 """Arguments of the trainer that a job gives by keys of its own."""
+
+STRATIFYING = ("stratified", "length")
+"""Strategies that need every row before they choose the first."""
 
 PART_OF_STEPS = 0.1
 """How often the script evaluates and saves where the job does not say: after each tenth of all steps."""
@@ -66,6 +70,9 @@ class DataLoading:
         is_local: Whether the path can only be one on this machine.
         format: Loader of a data file; None for folders and the Hub.
         draws: Whether anything is drawn from the rows.
+        chooses: Whether some of a table's rows are chosen.
+        splits_a_number: Whether a number of rows is split in proportion to weights.
+        mix: Arguments of the function that loads the other datasets of a mixture, for each.
         map: Function that rewrites the rows.
         finds_images: Whether rows may name images by their paths: those of a data file or of a folder.
     """
@@ -75,6 +82,9 @@ class DataLoading:
     is_local: bool
     format: str | None
     draws: bool
+    chooses: bool
+    splits_a_number: bool
+    mix: list[dict[str, Any]]
     map: NamedFunction | None
     finds_images: bool
 
@@ -154,7 +164,7 @@ def outline_reading(job: Job) -> DataLoading:
     data = job.dataset
     if data.path.startswith(BUILTIN) and data.path not in DATASETS:
         raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=suggest_one(data.path, list(DATASETS)))
-    _check_stream(data)
+    _check_reading(data)
     data_format = LOADERS.get(ending_of(data.path))
     is_local = data_format is not None or data.path.startswith(PATHS)
     return DataLoading(
@@ -162,10 +172,20 @@ def outline_reading(job: Job) -> DataLoading:
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
         is_local=is_local,
         format=data_format,
-        draws=bool(data.rows or data.eval_fraction or data.streaming),
+        draws=bool(data.rows or data.eval_fraction or data.streaming or data.mix),
+        chooses=bool(data.rows or data.mix) and not data.streaming,
+        splits_a_number=bool(data.mix or data.sample in STRATIFYING) and not data.streaming,
+        mix=[{**each.model_dump(), "loader": LOADERS.get(ending_of(each.path))} for each in data.mix],
         map=map_function(job),
-        finds_images=is_local and not data.streaming and job.method is not Method.REWARD,
+        finds_images=_finds_images(job, is_local=is_local),
     )
+
+
+def _finds_images(job: Job, *, is_local: bool) -> bool:
+    """Whether rows may name images by paths: a name without an owner is a folder's, or a dataset of the Hub that has none such."""
+    data = job.dataset
+    is_folder = is_local or ("/" not in data.path and not data.path.startswith(BUILTIN))
+    return is_folder and not data.streaming and job.method is not Method.REWARD
 
 
 def outline_loading(job: Job) -> ModelLoading:
@@ -267,12 +287,18 @@ def short_name(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "model"
 
 
-def _check_stream(data: Data) -> None:
+def _check_reading(data: Data) -> None:
     if data.streaming and data.eval_fraction:
         fix = "name an `eval_split`, or do not stream"
         raise UsageError("a stream has no fraction: its rows are not counted", where="dataset.eval_fraction", fix=fix)
     if data.streaming and data.path in DATASETS:
         raise UsageError(f"{data.path} is not a stream", where="dataset.streaming", fix="leave it out")
+    if data.streaming and data.sample in STRATIFYING:
+        what = f"`{data.sample}` looks at every row before it chooses the first, and a stream is read as it comes"
+        raise UsageError(what, where="dataset.sample", fix="do not stream, or use `head` or `random`")
+    if made := next((each.path for each in data.mix if each.path.startswith(BUILTIN)), None):
+        fix = "name it as the first dataset, under `dataset.path`"
+        raise UsageError(f"{made} cannot be mixed in: holdfast makes it", where="dataset.mix", fix=fix)
 
 
 def _tokenizer_options(job: Job) -> dict[str, Any] | None:

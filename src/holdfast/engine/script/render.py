@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
+from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.core.redact import named_secrets
-from holdfast.engine.script.carried_files import carried_files, referred_files
+from holdfast.engine.script.carried_files import carried_files, data_files, referred_files
 from holdfast.engine.script.outline import outline_loading, outline_reading, outline_training
 from holdfast.engine.script.python_source import render_block, render_imports, render_literal
-from holdfast.engine.script.requirements import list_requirements, render_header
+from holdfast.engine.script.requirements import list_data_requirements, list_requirements, render_header
 
 __all__ = ["referred_files", "render_script"]
 
@@ -26,7 +27,7 @@ TITLES: Mapping[Method, str] = {
 }
 
 STANDARD_MODULES = (
-    "argparse contextlib csv fcntl importlib.metadata inspect itertools json linecache logging os platform random re shutil "
+    "argparse contextlib csv fcntl hashlib importlib.metadata inspect itertools json linecache logging os platform random re shutil "
     "subprocess sys tempfile time "
     "traceback types"
 )
@@ -39,7 +40,11 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "trackio": (),
     "mlflow": (),
     "accelerate.utils": ("broadcast_object_list", "gather_object"),
-    "datasets": ("Dataset", "Features", "Image", "LargeList", "List", "Value", "load_dataset"),
+    "datasets": (
+        *("Dataset", "Features", "Image", "LargeList", "List", "Value", "concatenate_datasets", "interleave_datasets"),
+        *("load_dataset", "load_dataset_builder"),
+    ),
+    "datasets.table": ("embed_table_storage",),
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": (
@@ -80,6 +85,36 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str], is_trial: 
         outline,
         header=render_header(job.environment.python, list_requirements(job)),
         title=TITLES[job.method],
+        standard=render_imports(STANDARD, preamble + body),
+        preamble=preamble,
+        libraries=render_imports(LIBRARIES, body),
+        body=body,
+    )
+
+
+def render_rows_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
+    """Return the script that writes the rows of a job's training as files.
+
+    Args:
+        job: What to train.
+        name: The job's name.
+        sources: The text of each of `referred_files(job)`.
+
+    Raises:
+        UsageError: The job's data cannot be read by a script, or is a stream, which has no end.
+    """
+    if job.dataset.streaming:
+        fix = "write `streaming: false`, and `rows` if there are too many"
+        raise UsageError("the rows of a stream are not kept: it has no end", where="dataset.streaming", fix=fix)
+    data = outline_reading(job)
+    outline = {"job": job, "name": name, "data": data}
+    body = TEMPLATES.get_template("rows_body.jinja").render(
+        outline, files=data_files(job, sources), model={"template_file": None}
+    )
+    preamble = TEMPLATES.get_template("rows_preamble.jinja").render(outline)
+    return TEMPLATES.get_template("rows.py.jinja").render(
+        outline,
+        header=render_header(job.environment.python, list_data_requirements(job)),
         standard=render_imports(STANDARD, preamble + body),
         preamble=preamble,
         libraries=render_imports(LIBRARIES, body),

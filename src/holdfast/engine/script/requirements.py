@@ -55,6 +55,16 @@ def list_requirements(job: Job) -> list[HeaderRequirement]:
     return [own.pop(each.name, each) for each in pinned] + list(own.values())
 
 
+def list_data_requirements(job: Job) -> list[HeaderRequirement]:
+    """Return the packages that a script needs which only reads the job's data: without the libraries that train.
+
+    Raises:
+        UsageError: An entry of `environment.requirements` is not a requirement.
+    """
+    trains = {*load_stack()} - {"datasets"}
+    return [each for each in list_requirements(job) if each.name not in trains]
+
+
 def render_header(python: str, requirements: list[HeaderRequirement]) -> str:
     """Return the PEP 723 header; each package bears its reason.
 

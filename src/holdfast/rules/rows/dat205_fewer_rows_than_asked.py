@@ -15,13 +15,15 @@ There is no automatic fix.
 from collections.abc import Iterator
 
 from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.numbers import is_whole
 from holdfast.core.scan import Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to a number that is not reached, and to a fraction of one row."""
+    if job.get("dataset.mix", None):
+        raise MissingFactError("dataset.mix", "the rows of the other datasets are not counted here")
     wanted = job.get("dataset.rows", None)
     number = is_whole(wanted)
     if number and scan.whole and 0 < scan.rows < wanted:

@@ -17,13 +17,15 @@ There is no automatic fix: use more rows, or a smaller `per_device_train_batch_s
 from collections.abc import Iterator
 
 from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     """Object to a training without a step, where not all rows are left out anyway."""
+    if job.get("dataset.mix", None) and not job.get("dataset.rows", None):
+        raise MissingFactError("dataset.mix", "the rows of the other datasets are not counted here")
     if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:
         return
     prompts = "prompts" if job.get("method") in ONLINE else "packs" if tokens.packed is not None else "rows"

@@ -1,0 +1,138 @@
+"""Sample or mixture that the data cannot give.
+
+## What it does
+Checks `dataset.sample` and `dataset.mix` of a job file against the data, as far as its columns and rows are known without reading
+every row: whether the column of `dataset.by` exists, whether each dataset of a mixture can be read, and whether it has enough rows for
+its weight.
+
+## Why is this bad
+The job fails when it loads its data, after its environment is built.
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.catalog.data.mixing import split_number
+from holdfast.core.document import Document, Unknown
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.nearest import nearest
+from holdfast.core.numbers import is_count, is_number
+
+LARGEST: Final = 1e9
+"""Weights above are as good as this one."""
+BY, MIX, ROWS = "dataset.by", "dataset.mix", "dataset.rows"
+
+
+def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
+    """Object to a column, a dataset or rows that are not there."""
+    listed = job.get(MIX, None)
+    others = listed if isinstance(listed, list) else []
+    keys = ["dataset", *(f"{MIX}.{at}" for at in range(len(others)))]
+    named = {key: part for key, part in zip(keys, dataset.parts or (dataset,), strict=False) if part}
+    for at, key in enumerate(keys[1:]):
+        part = named.get(key)
+        if part and part.problem:  # of the first dataset, DAT102 reports it
+            _require_seen(others[at], key)
+            yield Finding(key, part.problem)
+    yield from _absent_columns(job, named)
+    if len(dataset.parts) == len(others) + 1:
+        yield from _lacking_rows(job, dataset, [_weight(job.get("dataset.weight", None)), *map(_weight_of, others)])
+
+
+def _absent_columns(job: Document, named: dict[str, Dataset]) -> Iterator[Finding]:
+    column = job.get(BY, None)
+    for key, part in named.items() if isinstance(column, str) else ():
+        if part.columns and column not in part.columns:
+            near = nearest(column, part.columns)
+            hint = f"; did you mean `{near}`?" if near else ""
+            where = "the data" if key == "dataset" else f"`{key}`"
+            yield Finding(BY, f"{where} has no column `{column}` (it has {', '.join(part.columns)}){hint}")
+
+
+def _lacking_rows(job: Document, dataset: Dataset, weights: list[float]) -> Iterator[Finding]:
+    wanted = job.get(ROWS, None)
+    if not is_count(wanted):
+        return
+    for at, (part, count) in enumerate(zip(dataset.parts, split_number(wanted, weights), strict=True)):
+        key = "dataset" if at == 0 else f"{MIX}.{at - 1}"
+        if count == 0:
+            yield Finding(
+                key, f"of {wanted} rows in proportion to the weights, it would give none: its weight is {weights[at]:g}"
+            )
+        elif part and part.rows is not None and part.rows < count:
+            message = (
+                f"it has {part.rows} rows, and its part of {wanted} would be {count}: lower its weight, or `{ROWS}`"
+            )
+            yield Finding(key, message)
+
+
+def _weight_of(each: object) -> float:
+    _require_seen(each, MIX)
+    return _weight(each.get("weight") if isinstance(each, dict) else None)
+
+
+def _weight(value: object) -> float:
+    _require_seen(value, "dataset.weight")
+    return float(value) if is_number(value) and 0 < value < LARGEST else 1.0
+
+
+def _require_seen(value: object, key: str) -> None:
+    """Object to a value that the source hides, or a mapping with one.
+
+    Raises:
+        MissingFactError: It does.
+    """
+    values = value.values() if isinstance(value, dict) else [value]
+    if hidden := next((each for each in values if isinstance(each, Unknown)), None):
+        raise MissingFactError(key, hidden.because)
+
+
+SAMPLED = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: chats.jsonl, rows: 100, sample: stratified, by: topic}
+"""
+MIXED = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: chats.jsonl
+  rows: 100
+  weight: 3
+  mix: [sums.jsonl]
+"""
+CHATS = Dataset(columns=("messages", "topic"), rows=80)
+SUMS = Dataset(columns=("messages",), rows=80)
+
+
+def _parts(*parts: Dataset | None) -> dict[str, object]:
+    return {"dataset": Dataset(columns=("messages", "topic"), rows=None, parts=parts)}
+
+
+RULE = Rule(
+    code="DAT131",
+    name="unusable-sample",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The rendered script itself, which raises these errors with datasets 5.2: "
+        "`tests/engine/script/test_sampling.py` runs it on such data."
+    ),
+    bad=(
+        Case(job=SAMPLED.replace("topic", "topics"), facts={"dataset": CHATS}, at="dataset.by"),
+        Case(job=MIXED, facts=_parts(CHATS, Dataset(problem="no such file: sums.jsonl")), at="dataset.mix.0"),
+        Case(job=MIXED.replace("rows: 100", "rows: 110"), facts=_parts(CHATS, SUMS), at="dataset"),
+        Case(job=MIXED.replace("weight: 3", "weight: 1000"), facts=_parts(None, SUMS), at="dataset.mix.0"),
+    ),
+    good=(
+        Case(job=SAMPLED, facts={"dataset": CHATS}),
+        Case(job=SAMPLED, facts={"dataset": Dataset(columns=())}),
+        Case(job=MIXED, facts=_parts(CHATS, SUMS)),
+        Case(job=MIXED.replace("rows: 100", "rows: 500"), facts=_parts(None, None)),
+    ),
+)
