@@ -1,7 +1,7 @@
 """The result of `inspect`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
@@ -201,6 +201,24 @@ class ImageReport(ResultPart, frozen=True, kw_only=True):
     untold: str
 
 
+class PreparedRows(ResultPart, frozen=True, kw_only=True):
+    """How rows that holdfast prepared came to be, as `rows.json` beside them says.
+
+    Attributes:
+        sources: The datasets: `dataset`, `split`, and the `sha256` of a file or the `revision` of a repository.
+        rewritten_by: The job's `map`: `function`, and the `sha256` of its file; null if there was none.
+        chosen: How rows were chosen: `strategy`, `seed`, counts, and the `sha256` of the rows.
+        rows: How many rows each split has.
+        changed: The files that have changed since they were written.
+    """
+
+    sources: Sequence[Mapping[str, Any]]
+    rewritten_by: Mapping[str, str] | None
+    chosen: Mapping[str, Any]
+    rows: Mapping[str, int]
+    changed: Sequence[str]
+
+
 class InspectResult(Result, frozen=True, kw_only=True):
     """The format of a dataset, its problems, and the methods that it fits.
 
@@ -221,6 +239,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
         rewritten_by: The job's own `map`, which rewrites the rows before the trainer reads them. `inspect` does not run it, and
             judges the methods by the rows as they are; a method that is not ready is then no failure. Absent if there is no `map`.
         images: The images of the rows; null if no column holds images.
+        prepared: How the rows came to be, if holdfast prepared them; else null.
     """
 
     verb: Literal["inspect"]
@@ -239,6 +258,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
     rewards: Sequence[RewardResult]
     rewritten_by: str = ""
     images: ImageReport | None = None
+    prepared: PreparedRows | None = None
 
     @property
     def exit_code(self) -> int:

@@ -37,7 +37,10 @@ EVALUATED: Final[dict[str, Any]] = {
 GENERATING: Final = {**EVALUATED, "method": "grpo", "rewards": ["think_format_reward"]}
 WITH_WANDB: Final = {**EVALUATED, "track": {"with": "wandb"}}
 MEASURING: Final = {**EVALUATED, "samples": {"metric": ["f1"]}}
-SAMPLED: Final = {**PLAIN, "dataset": {"path": "c/d", "rows": 9, "sample": "length", "by": "text", "mix": [{"path": "e/f"}]}}
+SAMPLED: Final = {
+    **PLAIN,
+    "dataset": {"path": "c/d", "rows": 9, "sample": "length", "by": "text", "mix": [{"path": "e/f"}]},
+}
 JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB, MEASURING, SAMPLED)
 SOURCES: Final = {
     "template.jinja": "{{ messages }}",

@@ -116,10 +116,17 @@ def _found_beside(document: Document) -> Document:
 
 def _path_beside(document: Document, key: str) -> Any:
     """Return the value of a key with the path that leads to what it names, from the job file's folder; None if none does."""
-    value = document.values.get(key)
-    path = value.get("path") if isinstance(value, Mapping) else value
-    found = _beside(document, path) if isinstance(path, str) and path else None
-    return {**value, "path": found} if found and isinstance(value, Mapping) else found
+    return _named_beside(document, document.values.get(key))
+
+
+def _named_beside(document: Document, value: Any) -> Any:
+    """Return a path, or a mapping with paths, as they lead to what they name; None if none leads elsewhere than it does already."""
+    if not isinstance(value, Mapping):
+        return _beside(document, value) if isinstance(value, str) and value else None
+    found = {"path": _named_beside(document, value.get("path"))}
+    if isinstance(mixed := value.get("mix"), list):
+        found["mix"] = [_named_beside(document, each) or each for each in mixed]
+    return {**value, **{name: each for name, each in found.items() if each}}
 
 
 def _evaluations_beside(document: Document) -> list[Any] | None:

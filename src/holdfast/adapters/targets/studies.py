@@ -14,7 +14,7 @@ from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import Place, TextEdit
 
 JOB: Final = "job"
-PATHS: Final = ("model", "model.path", "dataset", "dataset.path")
+PATHS: Final = ("model", "model.path", "dataset", "dataset.path", "dataset.mix")
 """Keys of a job whose value is a path, or a name of the Hub."""
 
 
@@ -82,7 +82,10 @@ def find_job_file(study: Document) -> str:
 def path_beside(value: Any, folders: Iterable[Path]) -> Any:
     """Return the path of a value of a study, from here: it is looked up in these folders; as it is if nothing is there."""
     if isinstance(value, Mapping):
-        return {**value, "path": path_beside(value["path"], folders)} if "path" in value else value
+        value = {**value, "path": path_beside(value["path"], folders)} if "path" in value else value
+        return {**value, "mix": path_beside(value["mix"], folders)} if "mix" in value else value
+    if isinstance(value, list):
+        return [path_beside(each, folders) for each in value]
     if not isinstance(value, str) or not value or ":" in value:
         return value
     return next((str(folder / value) for folder in folders if is_there(folder / value)), value)

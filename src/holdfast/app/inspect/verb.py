@@ -5,12 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.overrides import apply_overrides, parse_set
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.inspect.images import scan_images, with_images
+from holdfast.app.inspect.prepared import describe_prepared
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -49,6 +52,8 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     rewards: Texts = (),
     set: Overrides = (),  # noqa: A002 - the option's name
     rows: int = 100_000,
+    save: PathName | None = None,
+    jsonl: bool = False,
     offline: bool = False,
 ) -> InspectResult:
     """Inspect a dataset: its format, its rows, the methods it fits.
@@ -68,6 +73,9 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         rewards: Reward functions to call on sample rows, `FILE:FUNCTION`.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         rows: The largest number of rows to tokenize.
+        save: A folder to keep the rows of a job file in, as its training would prepare them. They are inspected there. If nothing that
+            they depend on has changed, those that are there are kept.
+        jsonl: Keep them as JSON Lines instead of Parquet.
         offline: Don't contact the Hub.
 
     Raises:
@@ -81,11 +89,30 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in settings.items() if value is not None]
-    document = read_request(as_path(data), edits, as_overrides(set))
+    document = _request(as_path(data), edits, as_overrides(set), save, jsonl=jsonl, offline=offline)
     _want_model(document)
-    return inspect_result(
-        look_at(document, RowSource(document, offline=offline), rewards=as_texts(rewards), limit=rows)
-    )
+    source = RowSource(document, offline=offline)
+    result = inspect_result(look_at(document, source, rewards=as_texts(rewards), limit=rows))
+    return structs.replace(result, prepared=describe_prepared(source.path))
+
+
+def _request(
+    data: str, edits: Sequence[Edit], sets: Sequence[str], save: PathName | None, *, jsonl: bool, offline: bool
+) -> Document:
+    """Return the request as a Document: of rows that are prepared first, if they are to be kept.
+
+    Raises:
+        UsageError: An option has no place in it, or the rows cannot be prepared.
+        ExceptionGroup: It is a job file that breaks its schema, or an override does.
+    """
+    if save is None:
+        if jsonl:
+            raise UsageError("--jsonl is for rows that are kept", where="--jsonl", fix="name a folder: `--save FOLDER`")
+        return read_request(data, edits, sets)
+    from holdfast.app.inspect.saving import save_rows
+
+    document = save_rows(data, tuple(sets), Path(as_path(save)), jsonl=jsonl, offline=offline)
+    return document.with_values([each for each in edits if not each.key.startswith("dataset.")], TYPED)
 
 
 def _read_method(document: Document) -> Method | None:

@@ -11,6 +11,7 @@ from holdfast.cli.text.findings import COLOURS
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
 from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
+from holdfast.engine.report.rows import describe_rows
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.check import ReportedSkip
@@ -20,6 +21,7 @@ from holdfast.results.inspect import (
     InspectedDataset,
     InspectResult,
     MethodReadiness,
+    PreparedRows,
     TokenReport,
 )
 
@@ -69,12 +71,24 @@ def _about(result: InspectResult) -> Iterator[str]:
     yield f"{style(dataset.path, bold=True)}, {dataset.split}: {_counted(result)}"
     yield from _columns(dataset)
     yield f"  {style('is', dim=True)} {_what(result)}"
+    yield from _prepared(result.prepared)
     if result.rewritten_by:
         yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
     if result.method and result.verdict == "fail":
         yield f"  checked for {result.method}"
     yield ""
     yield from _methods(result)
+
+
+def _prepared(prepared: PreparedRows | None) -> Iterator[str]:
+    """Yield how rows that holdfast prepared came to be."""
+    if prepared is None:
+        return
+    names = ", ".join(str(each.get("dataset")) for each in prepared.sources)
+    by = f", rewritten by {prepared.rewritten_by.get('function')}" if prepared.rewritten_by else ""
+    yield f"  prepared from {names}{by}: {describe_rows(prepared.chosen)}"
+    if prepared.changed:
+        yield f"  changed since they were prepared: {', '.join(prepared.changed)}"
 
 
 def _counted(result: InspectResult) -> str:

@@ -30,6 +30,13 @@ METHODS = [method.value for method in Method]
     type=click.Path(dir_okay=False, writable=True),
     help="Also write an HTML page with the row lengths and masks.",
 )
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Keep the rows of a job file here, as its training would prepare them, and inspect them.",
+)
+@click.option("--jsonl", is_flag=True, help="With --save: as JSON Lines instead of Parquet.")
 @options.sets
 @options.offline
 @options.format_
@@ -43,6 +50,8 @@ def command(
     rewards: tuple[str, ...],
     rows: int,
     html: str | None,
+    save: str | None,
+    jsonl: bool,
     sets: tuple[str, ...],
     offline: bool,
     format_: str,
@@ -62,6 +71,8 @@ def command(
         rewards=rewards,
         set=sets,
         rows=rows,
+        save=save,
+        jsonl=jsonl,
         offline=offline,
     )
     if html:

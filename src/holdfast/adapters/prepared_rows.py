@@ -1,0 +1,120 @@
+"""Preparing the rows of a job in a process of its own: the script that writes them, and what is kept of them.
+
+Covered: a script that fails; one that is interrupted: its folder is removed, and what was there before stays. Not covered: streams.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Final
+
+from msgspec import DecodeError, Struct, ValidationError, json
+
+from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.foreign_files import open_foreign, read_foreign
+from holdfast.adapters.storage.scratch import scratch_folder
+from holdfast.core.errors import UsageError
+
+RECORD: Final = "rows.json"
+"""The file in a folder of prepared rows that says how they came to be."""
+MARK: Final = "HOLDFAST_ROWS"
+"""Variable by which processes are known that the script started, wherever they went."""
+PART_BYTES: Final = 1 << 20
+SHOWN: Final = 400
+"""Characters of what the process last wrote that are shown."""
+
+
+class WrittenFile(Struct, frozen=True):
+    """A file of prepared rows, as the script wrote it."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class RowsRecord(Struct, frozen=True):
+    """How prepared rows came to be: what `engine/templates/rows_body.jinja` writes."""
+
+    made_by: str
+    key: str
+    sources: Sequence[Mapping[str, Any]]
+    map: Mapping[str, str] | None
+    chosen: Mapping[str, Any]
+    files: Mapping[str, WrittenFile]
+    datasets: str
+
+
+def read_record(folder: Path) -> RowsRecord | None:
+    """Return how the rows in a folder came to be; None if holdfast did not prepare them."""
+    try:
+        record = json.decode(read_foreign(folder / RECORD), type=RowsRecord)
+    except (OSError, DecodeError, ValidationError):
+        return None
+    return record if record.made_by == "holdfast" else None
+
+
+def changed_files(folder: Path, record: RowsRecord) -> list[str]:
+    """Return the files that are not as they were written, or are gone."""
+    return [each.file for each in record.files.values() if _digest(folder / Path(each.file).name) != each.sha256]
+
+
+def _digest(path: Path) -> str:
+    found = sha256()
+    try:
+        with open_foreign(path) as file:
+            while part := file.read(PART_BYTES):
+                found.update(part)
+    except OSError:
+        return ""
+    return found.hexdigest()
+
+
+def write_rows(
+    words: Sequence[str], script: str, folder: Path, options: Sequence[str], variables: Mapping[str, str]
+) -> None:
+    """Have a script write rows into a folder, which appears when it is complete.
+
+    Args:
+        words: The words that run it.
+        script: Its text.
+        folder: The folder; prepared rows in it are replaced.
+        options: Its own options.
+        variables: Environment variables.
+
+    Raises:
+        UsageError: It fails, or the folder holds something else, or cannot be written.
+    """
+    if folder.exists() and read_record(folder) is None and (not folder.is_dir() or any(folder.iterdir())):
+        what = f"{folder} exists already, and does not hold rows that holdfast prepared"
+        raise UsageError(what, where="--save", fix="name another folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with scratch_folder(f".{folder.name}-", folder.parent) as draft:
+            _run(words, script, Path(draft), options, variables)
+            if folder.exists():
+                rmtree(folder)
+            Path(draft, "rows").rename(folder)
+    except OSError as error:
+        what = f"{folder} cannot be written: {error.strerror or error}"
+        raise UsageError(what, where="--save", fix="name a folder that you may write to") from error
+
+
+def _run(words: Sequence[str], script: str, draft: Path, options: Sequence[str], variables: Mapping[str, str]) -> None:
+    path, log = draft / "prepare_rows.py", draft / "log"
+    path.write_text(script, encoding="utf-8")
+    with (
+        log.open("wb") as errors,
+        marked_child(
+            [*words, str(path), "--to", str(draft / "rows"), *options], MARK, variables=variables, stderr=errors
+        ) as child,
+    ):
+        code = child.wait()
+    if code:
+        last = ""
+        with suppress(OSError):
+            last = read_foreign(log).decode("utf-8", "replace").strip()[-SHOWN:].splitlines()[-1]
+        what = f"the rows cannot be prepared: {last or f'the script ended with exit code {code}'}"
+        raise UsageError(what, where="dataset", fix="correct the data, or the function that rewrites it")

@@ -1,0 +1,120 @@
+"""Rows that are kept: `inspect --save` prepares them as the training would, and prepares them again only if something has changed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.app.inspect.verb import inspect
+from holdfast.core.errors import UsageError
+from holdfast.results.inspect import InspectResult
+
+MAP = "def upper(row):\n    return {'prompt': row['prompt'].upper(), 'completion': row['completion']}\n"
+JOB = """
+method: sft
+model: builtin:tiny-chat
+dataset: {path: sums.jsonl, rows: 30, sample: stratified, by: topic, eval_fraction: 0.2, map: "prepare.py:upper"}
+"""
+Save = Callable[..., InspectResult]
+
+
+@pytest.fixture(name="save")
+def saver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Save:
+    """Keep the rows of a small job in `kept`."""
+    rows = [{"prompt": f"a{n}", "completion": f" {n}", "topic": "even" if n % 3 else "odd"} for n in range(60)]
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "prepare.py").write_text(MAP)
+    (tmp_path / "job.yaml").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+
+    def save(*sets: str, jsonl: bool = False) -> InspectResult:
+        return inspect("job.yaml", save="kept", set=sets, jsonl=jsonl, offline=True)
+
+    return save
+
+
+def written(place: Path) -> int:
+    """When the rows were written, in ns."""
+    return (place / "kept" / "train.parquet").stat().st_mtime_ns
+
+
+def test_rows_are_prepared_once_and_read_back(save: Save, tmp_path: Path) -> None:
+    """Rewritten and chosen as in training; the second call keeps the files, and the folder tells how they came to be."""
+    first, at = save(), written(tmp_path)
+    again = save()
+    back = inspect("kept", offline=True)
+
+    assert written(tmp_path) == at
+    assert first.dataset.columns == {"prompt": "string", "completion": "string"}
+    assert back.prepared == first.prepared == again.prepared
+    assert back.prepared is not None
+    assert back.prepared.rows == {"train": 24, "test": 6}
+    assert back.prepared.chosen["strata"] == {"even": 20, "odd": 10}
+    assert back.prepared.rewritten_by is not None
+    assert back.prepared.changed == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("change", ["map", "data", "seed", "damage"])
+def test_what_has_changed_is_prepared_again(save: Save, tmp_path: Path, change: str) -> None:
+    """The function's file, the data, a setting, and a file that was damaged since."""
+    before, at = save(), written(tmp_path)
+    match change:
+        case "map":
+            (tmp_path / "prepare.py").write_text(MAP.replace("upper()", "lower()"))
+        case "data":
+            (tmp_path / "sums.jsonl").write_text((tmp_path / "sums.jsonl").read_text().replace("a1", "b1"))
+        case "damage":
+            (tmp_path / "kept" / "train.parquet").write_bytes(b"damaged")
+        case _:
+            pass
+    after = save(*(["dataset.seed=7"] if change == "seed" else []))
+
+    assert written(tmp_path) != at
+    assert before.prepared is not None
+    assert after.prepared is not None
+    assert (before.prepared.chosen["sha256"] == after.prepared.chosen["sha256"]) == (change == "damage")
+
+
+@pytest.mark.long
+def test_a_function_that_fails_leaves_what_was_there(save: Save, tmp_path: Path) -> None:
+    """Its last line is shown, and the rows of before are still whole."""
+    save()
+    (tmp_path / "prepare.py").write_text("def upper(row):\n    raise ValueError('no such word')\n")
+
+    with pytest.raises(UsageError, match=r"the rows cannot be prepared: .*no such word"):
+        save()
+    prepared = inspect("kept", offline=True).prepared
+    assert prepared is not None
+    assert prepared.changed == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.yaml", "kept", "prepare.py", "sums.jsonl"]
+
+
+def test_a_folder_of_something_else_is_not_replaced(save: Save, tmp_path: Path) -> None:
+    """Whatever it is, it is not holdfast's."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "thesis.txt").write_text("years of work")
+
+    with pytest.raises(UsageError, match="does not hold rows that holdfast prepared"):
+        save()
+    assert (tmp_path / "kept" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "message"),
+    [
+        ("sums.jsonl", {"save": "kept"}, "holds data, and no job"),
+        ("job.yaml", {"jsonl": True}, "--jsonl is for rows that are kept"),
+        (
+            "job.yaml",
+            {"save": "kept", "set": ["dataset.streaming=true", "train.max_steps=3", "dataset.eval_fraction="]},
+            "stream",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("save")
+def test_what_cannot_be_kept_is_refused(data: str, more: dict[str, object], message: str) -> None:
+    """With the reason."""
+    with pytest.raises(UsageError, match=message):
+        inspect(data, offline=True, **more)  # type: ignore[arg-type]
