@@ -18,6 +18,7 @@ from holdfast.engine.study.headline import (
     spell_interval,
     spell_settings,
 )
+from holdfast.engine.study.setting_charts import ParallelPlot, parallel_plot, scatter_plots
 from holdfast.engine.units import render_duration, render_number
 from holdfast.results.study import FailedTrial, StudyResult, StudySettingResult, StudyTrialResult
 
@@ -94,6 +95,8 @@ class StudyPage:
     plots: tuple[Plot, ...]
     keys: tuple[str, ...]
     settings: tuple[SettingRow, ...]
+    parallel: ParallelPlot | None
+    scatter: tuple[Plot, ...]
     importance: tuple[tuple[str, str], ...]
     failures: tuple[FailureRow, ...]
     trials: tuple[TrialRow, ...]
@@ -128,6 +131,8 @@ def make_study_page(result: StudyResult, curves: Sequence[StudyCurves], text: st
         plots=tuple(_plots(result, curves)),
         keys=keys,
         settings=tuple(_setting_row(each, keys) for each in result.settings),
+        parallel=parallel_plot(result),
+        scatter=tuple(scatter_plots(result)),
         importance=tuple((each.key, f"{each.share:.0%}") for each in result.importance),
         failures=tuple(map(_failure_row, result.failed)),
         trials=tuple(_trial_row(each, keys) for each in result.trials),

@@ -1,0 +1,173 @@
+"""Charts of a study's settings: parallel coordinates of all keys, and a scatter of the metric over each key. Pure geometry."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.core.numbers import is_number
+from holdfast.engine.report.chart import Axis, Dot, Plot, Tick, Trace, log_axis, make_axis, spell_tick
+from holdfast.engine.report.settings import spell_value
+from holdfast.engine.study.headline import spell_settings
+from holdfast.engine.units import render_number
+from holdfast.results.study import StudyResult, StudyTrialResult
+
+WIDE: Final = 50
+"""How many times the least value the greatest is, from which on an axis goes by powers of ten."""
+MOST_VALUES: Final = 12
+"""Values of a key that is no number; more labels would run into one another."""
+MOST_NUMBERS: Final = 4
+"""Different numbers that are labels themselves."""
+FEW: Final = 30
+"""Trials up to which each line is easily seen."""
+MARGIN: Final = 0.04
+EDGE: Final = 4.0
+"""Percent of the height that is left free above and below."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelAxis:
+    """One upright axis: a key, or the metric.
+
+    Attributes:
+        at: Its place from the left, in percent.
+        ticks: Its labels, each with its distance from the top, in percent.
+    """
+
+    name: str
+    at: float
+    ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelLine:
+    """A trial, as a line over all axes.
+
+    Attributes:
+        role: `line` for the best setting, else `raw`; `raw few` where there are few.
+        text: What it is.
+    """
+
+    path: str
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelPlot:
+    """A chart of parallel coordinates."""
+
+    title: str
+    axes: tuple[ParallelAxis, ...]
+    lines: tuple[ParallelLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueAxis:
+    """Where values are along an axis, in percent from its low end, and its labels."""
+
+    place: Callable[[Any], float]
+    ticks: tuple[Tick, ...]
+
+
+def parallel_plot(result: StudyResult) -> ParallelPlot | None:
+    """Lay out parallel coordinates; None if fewer than two trials have a value, or nothing varies."""
+    trials = _valued(result)
+    keys = _varied(trials)
+    if not trials[1:] or not keys:
+        return None
+    columns: dict[str, list[Any]] = {key: [each.settings.get(key) for each in trials] for key in keys}
+    columns[result.metric] = [each.value for each in trials]
+    axes = {name: _value_axis(values) for name, values in columns.items()}
+    places = {name: round(number * 100 / (len(axes) - 1), 2) for number, name in enumerate(axes)}
+    lines = [
+        ParallelLine(
+            "M" + "L".join(f"{places[name]:g} {_from_top(axes[name].place(columns[name][at])):g}" for name in axes),
+            "line" if _is_best(each, result) else "raw few" if len(trials) <= FEW else "raw",
+            _describe(each, result),
+        )
+        for at, each in enumerate(trials)
+    ]
+    lines.sort(key=lambda each: each.role == "line")  # the best on top
+    return ParallelPlot(
+        f"{result.metric} by all settings",
+        tuple(
+            ParallelAxis(name, places[name], tuple(Tick(_from_top(tick.at), tick.text) for tick in axis.ticks))
+            for name, axis in axes.items()
+        ),
+        tuple(lines),
+    )
+
+
+def scatter_plots(result: StudyResult) -> Iterator[Plot]:
+    """Yield a scatter of the metric over each key that varies."""
+    trials = _valued(result)
+    for key in _varied(trials) if trials[1:] else ():
+        x = _value_axis([each.settings.get(key) for each in trials])
+        y = _value_axis([each.value for each in trials])
+        best = [each for each in trials if _is_best(each, result)]
+        dots = {"": [each for each in trials if each not in best], "best": best}
+        yield Plot(
+            title=f"{result.metric} by {key}",
+            summary=f"{result.metric} of {len(trials)} trials over {key}.",
+            x_ticks=x.ticks,
+            y_ticks=tuple(Tick(_from_top(tick.at), tick.text) for tick in y.ticks),
+            traces=tuple(
+                Trace(name, "dots", "", "", tuple(_dot(each, key, x, y, result) for each in some))
+                for name, some in dots.items()
+            ),
+        )
+
+
+def _dot(each: StudyTrialResult, key: str, x: ValueAxis, y: ValueAxis, result: StudyResult) -> Dot:
+    return Dot(x.place(each.settings.get(key)), _from_top(y.place(each.value)), _describe(each, result))
+
+
+def _valued(result: StudyResult) -> list[StudyTrialResult]:
+    return [each for each in result.trials if is_number(each.value)]
+
+
+def _varied(trials: Sequence[StudyTrialResult]) -> list[str]:
+    """Return the keys that have several values, and not too many to label."""
+    keys = dict.fromkeys(key for each in trials for key in each.settings)
+    return [key for key in keys if _is_drawable([each.settings.get(key) for each in trials])]
+
+
+def _is_drawable(values: Sequence[Any]) -> bool:
+    different = len({spell_value(value) for value in values})
+    return different > 1 and (all(map(is_number, values)) or different <= MOST_VALUES)
+
+
+def _value_axis(values: Sequence[Any]) -> ValueAxis:
+    """Return an axis of numbers, by powers of ten where they are far apart; or of names, evenly spread."""
+    if not all(map(is_number, values)):
+        names = sorted({spell_value(value) for value in values})
+        places = {name: (at + 0.5) * 100 / len(names) for at, name in enumerate(names)}
+        ticks = tuple(Tick(round(place, 2), name) for name, place in places.items())
+        return ValueAxis(lambda value: round(places[spell_value(value)], 2), ticks)
+    axis = _number_axis([float(value) for value in values])
+    different = sorted({float(value) for value in values})
+    labels = different if len(different) <= MOST_NUMBERS else axis.ticks
+    return ValueAxis(
+        lambda value: axis.percent(float(value)),
+        tuple(Tick(axis.percent(label), spell_tick(label)) for label in labels),
+    )
+
+
+def _number_axis(values: Sequence[float]) -> Axis:
+    low, high = min(values), max(values)
+    return log_axis(values) if low > 0 and high > WIDE * low else make_axis(low, high, margin=MARGIN)
+
+
+def _from_top(percent: float) -> float:
+    """Return the distance from the top, with some room above and below."""
+    return round(100 - EDGE - percent * (100 - 2 * EDGE) / 100, 2)
+
+
+def _is_best(each: StudyTrialResult, result: StudyResult) -> bool:
+    return result.best is not None and each.settings == result.best.settings
+
+
+def _describe(each: StudyTrialResult, result: StudyResult) -> str:
+    seed = "" if each.seed is None else f", seed {each.seed}"
+    value = "" if each.value is None else f": {result.metric} {render_number(each.value)}"
+    return f"trial {each.number} ({spell_settings(each.settings)}{seed}){value}"
