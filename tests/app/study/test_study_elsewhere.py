@@ -73,6 +73,25 @@ def test_trials_get_their_files_and_their_models_come_back(quick: QuickStudy, mo
     assert Path(answer["best"]["model"], "model.safetensors").read_text() == "weights"
 
 
+@pytest.mark.usefixtures("hub")
+def test_a_file_that_a_machine_would_lack_is_reported_before_any_trial_starts(
+    quick: QuickStudy, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With the trials that name it; no run has been started."""
+    far = tmp_path_factory.mktemp("far") / "b.jsonl"
+    far.write_text('{"text": "one two three"}\n' * 40)
+    quick.job["where"] = {"backend": "fake"}
+    quick.write(grid={"dataset.path": ["a.jsonl", str(far)]}, seeds=[1, 2])
+
+    with pytest.raises(ExceptionGroup) as caught:
+        run(quick)
+
+    (error,) = caught.value.exceptions
+    assert f"the job's machine would not have `{far}`" in str(error)
+    assert "trials 3, 4" in str(error)
+    assert not list(quick.runs.glob("*/job.yaml"))
+
+
 def table(answer: dict[str, Any]) -> list[Any]:
     """Return what a study says of its settings, of its best, and of what failed."""
     failed = [(each["number"], each["settings"]) for each in answer["failed"]]

@@ -15,6 +15,7 @@ from holdfast.app.run.backends import require_backend
 from holdfast.app.study.after_training import failures_after
 from holdfast.app.study.contents import trial_hashes
 from holdfast.app.study.reading import StudyFile
+from holdfast.app.study.sent_files import unsendable
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleError, Spot, UsageError, flatten
 from holdfast.core.finding import Finding
@@ -130,6 +131,9 @@ def check_trials(
         for finding in blocking_findings(check_rules(each.target, request).findings, despite):
             drawn = drawn_from(file.study, each.trial.sources.get(finding.key, ())) is not None
             problems.add(_rule_error(finding, file, each.trial), each.trial.number, drawn=drawn)
+    for lacking, absent in unsendable((each.trial.number, each.target) for each in trials):
+        for number in lacking:
+            problems.add(absent, number)
     for numbers, errors in failures_after([(each.trial.number, each.target) for each in trials], runs, hub):
         for error, number in product(errors, numbers):
             problems.add(error, number)
