@@ -6,17 +6,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage.journal import Journal
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.app.study.preparing import PreparedTrial
-from holdfast.core.event import Diagnosed, RunStage, Stopper
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.event import Diagnosed, Event, RunStage, Stopper
+from holdfast.core.run_state import RunState
 from holdfast.core.study import StudyMetric
 from holdfast.core.trial import Trial, TrialOutcome
-from holdfast.engine.run.progress import follow
+from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.study.measuring import metric_value
 
 UNKNOWN = "the cause is not known"
@@ -28,11 +29,20 @@ class TrialRun:
 
     Attributes:
         run: The run.
-        state: Its state.
+        events: The outline of its events.
+        progress: What follows from them.
+        journal_bytes: The size of its journal with these events: with the same size, it has no others.
     """
 
     run: Run
-    state: RunState
+    events: Sequence[Event]
+    progress: Progress
+    journal_bytes: int
+
+    @property
+    def state(self) -> RunState:
+        """Its state."""
+        return self.progress.state
 
     @property
     def is_interrupted(self) -> bool:
@@ -44,7 +54,16 @@ class TrialRun:
         return not self.state.stage.ended or self.is_interrupted or (retry and self.state.stage is RunStage.FAILED)
 
 
-def find_runs(runs: Path, contents: Iterable[str]) -> dict[str, TrialRun]:
+def read_trial(run: Run) -> TrialRun:
+    """Return the run of a trial with what its journal says."""
+    size = Journal(run.folder).size  # before it is read: what is written meanwhile makes it larger
+    events = run.ledger.outline(run.name)
+    return TrialRun(run, events, follow(events), size)
+
+
+def find_runs(
+    runs: Path, contents: Iterable[str], known: Mapping[str, TrialRun] = MappingProxyType({})
+) -> dict[str, TrialRun]:
     """Return the run of each trial that has one, by the hash of its content: of several, the one that succeeded, else the newest.
 
     A run whose folder was deleted does not count: so its trial runs again.
@@ -52,15 +71,18 @@ def find_runs(runs: Path, contents: Iterable[str]) -> dict[str, TrialRun]:
     Args:
         runs: The runs folder.
         contents: The hashes of the trials.
+        known: Runs that were read before, by their names: one whose journal has not grown is not read again.
     """
     ledger, wanted = Ledger(runs), set(contents)
     found: dict[str, TrialRun] = {}
     for content, name in ledger.trials():
         if content in wanted and (runs / name).is_dir():
-            state = fold(ledger.outline(name))
             before = found.get(content)
             if before is None or before.state.stage is not RunStage.SUCCEEDED:
-                found[content] = TrialRun(Run(name=name, folder=runs / name, ledger=ledger), state)
+                earlier = known.get(name)
+                is_same = earlier is not None and earlier.journal_bytes == Journal(runs / name).size
+                run = Run(name=name, folder=runs / name, ledger=ledger)
+                found[content] = earlier if earlier and is_same else read_trial(run)
     return found
 
 
@@ -71,8 +93,7 @@ def open_trials(trials: Iterable[PreparedTrial], found: Mapping[str, TrialRun], 
 
 def outcome_of(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutcome:
     """Return what became of a trial, given its run."""
-    found = TrialRun(run, fold(run.ledger.outline(run.name)))
-    return replace(_outcome(found, metric), trial=trial.trial, content=trial.content)
+    return replace(_outcome(read_trial(run), metric), trial=trial.trial, content=trial.content)
 
 
 def outcomes_of(
@@ -107,20 +128,19 @@ def outcomes_of(
 def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
     """Return what became of a run; the trial that it belongs to is put in by the caller."""
     run, state = found.run, found.state
-    events = run.ledger.outline(run.name)
     current = state.current
     outcome = TrialOutcome(
         trial=Trial(number=0, settings={}),
         run=run.name,
         stage=state.stage,
         metrics=current.metrics if current else {},
-        seconds=follow(events).elapsed_s(run.counted_until_s(state)),
+        seconds=found.progress.elapsed_s(run.counted_until_s(state)),
         is_refused=bool(state.refused_by),
         pruned=state.because if state.stage is RunStage.CANCELLED and state.stop is Stopper.STUDY else "",
         steps=current.steps if current else 0,
     )
     if state.stage is RunStage.SUCCEEDED:
-        value = metric_value(metric, state, events, load_evaluations(state.evaluated))
+        value = metric_value(metric, state, found.events, load_evaluations(state.evaluated))
         return replace(outcome, value=value) if value is not None else _valueless(outcome, state, metric)
     if state.stage is RunStage.FAILED:
         return _failed(outcome, found)

@@ -1,7 +1,7 @@
 """A study that was read, and how it is to be run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.adapters.storage.study_folder import (
@@ -40,6 +40,7 @@ class StudyRequest:
         options: The options.
         observer: Follows it.
         prices: What the hardware of its trials costs.
+        known: Runs that were read, by their names.
     """
 
     file: StudyFile
@@ -47,6 +48,7 @@ class StudyRequest:
     options: StudyOptions
     observer: StudyObserver
     prices: StudyPrices
+    known: dict[str, TrialRun] = field(default_factory=dict[str, TrialRun])
 
     @property
     def hub(self) -> HubAccess:
@@ -62,7 +64,9 @@ class StudyRequest:
 
     def found(self) -> dict[str, TrialRun]:
         """Return the runs that trials have."""
-        return find_runs(self.options.runs, [each.content for each in self.trials])
+        found = find_runs(self.options.runs, [each.content for each in self.trials], self.known)
+        self.known.update({each.run.name: each for each in found.values()})
+        return found
 
     def waiting(self, found: Mapping[str, TrialRun]) -> list[PreparedTrial]:
         """Return the trials that have still to run, or to be continued."""

@@ -189,7 +189,7 @@ class StudyRunner:
             return
         for content, trial in found.items():
             if trial.state.stage.ended and not trial.is_interrupted:
-                self.pruner.judge(content, training_events(trial.run.ledger.outline(trial.run.name), Evaluated))
+                self.pruner.judge(content, training_events(trial.events, Evaluated))
 
     def know_shapes(
         self, trials: Iterable[PreparedTrial], found: dict[str, TrialRun], outcomes: Iterable[TrialOutcome]

@@ -58,7 +58,7 @@ def _curves(content: str, number: int, file: StudyFile, found: Mapping[str, Tria
         return None
     run = found[content].run
     metric = file.study.metric.name
-    curves = gather_curves(run.ledger.outline(run.name))
+    curves = gather_curves(found[content].events)
     if metric in curves and len(curves[metric].points) > 1:
         return StudyCurves(number=number, metric=metric, points=tuple(curves[metric].points))
     steps = gather_curves(event for _, event in run.ledger.read(run.name))
