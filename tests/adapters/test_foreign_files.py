@@ -33,6 +33,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/backends/fake.py": "what the guard and the store of an attempt of its own wrote",
     "adapters/evaluation/process.py": "what the process of an evaluation wrote",
     "adapters/evaluation/benchmarks.py": "what the process of lm-eval wrote",
+    "adapters/prepared_rows.py": "the log of a script that it starts is written",
     "adapters/tracing.py": "what the process of a trace wrote",
     "adapters/storage/scratch.py": "locks, whose content is not read",
     "cli/terminal/streams.py": "the null device, in place of a stream that is closed",
