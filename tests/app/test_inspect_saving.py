@@ -104,7 +104,7 @@ def test_a_folder_of_something_else_is_not_replaced(save: Save, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("data", "more", "message"),
     [
-        ("sums.jsonl", {"save": "kept"}, "holds data, and no job"),
+        ("sums.jsonl", {"save": "kept"}, "data"),
         ("job.yaml", {"jsonl": True}, "--jsonl is for rows that are kept"),
         (
             "job.yaml",
