@@ -772,6 +772,15 @@ def test_only_settings_that_both_have_are_compared(tmp_path: Path) -> None:
     assert runtime.saved_settings(tmp_path / "nowhere") == {}
 
 
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [({}, False), ({"seed": 2}, False), ({"seed": 3}, True), ({"seed": None}, True), ({"data": None}, False)],
+)
+def test_a_change_is_accepted_by_its_value_or_by_its_name(accepted: dict[str, Any], expected: bool) -> None:
+    """None stands for any value."""
+    assert runtime.is_accepted({"key": "seed", "before": 1, "after": 3}, accepted) is expected
+
+
 def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Trainer` pushes before its callbacks have seen the save; older checkpoints are deleted after that."""
     folder = tmp_path / "checkpoint-1"

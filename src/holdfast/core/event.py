@@ -220,7 +220,7 @@ class ChangesAccepted:
     """A person accepted that settings differ from those that a checkpoint was saved with.
 
     Attributes:
-        settings: The values that are accepted, by setting.
+        settings: The values that are accepted, by setting; None stands for any.
     """
 
     at_s: float

@@ -163,7 +163,7 @@ class Attempt:
         plan: What to start.
         resume_from: The checkpoint that it continues from; None if it begins anew.
         passed_over: Newer checkpoints that it cannot continue from, each with the reason.
-        accepted: The settings that may differ from those of this checkpoint, and the values that they may have.
+        accepted: The settings that may differ from those of this checkpoint, and the values that they may have; None stands for any.
     """
 
     run: str

@@ -39,6 +39,7 @@ from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.rhythm import Rhythm, follow_silence
 from holdfast.core.training_event import (
+    ROWS_SETTING,
     CheckpointSaved,
     Evaluated,
     ModelSaved,
@@ -184,6 +185,14 @@ class RunState:
         """The settings because of which the newest attempt did not continue from its checkpoint."""
         resumed = self.current.resumed if self.current else None
         return resumed.changes if resumed and resumed.verdict == "refused" else ()
+
+    @property
+    def allowed_changes(self) -> Mapping[str, Any]:
+        """The settings that may differ from a checkpoint's, and the values that they may have; None stands for any.
+
+        An attempt that follows another by itself may have other rows: a script may shuffle them without a seed.
+        """
+        return self.accepted if self.stage.ended else {ROWS_SETTING: None, **self.accepted}
 
     @property
     def saved_model(self) -> str | None:

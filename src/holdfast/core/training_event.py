@@ -13,6 +13,9 @@ import msgspec
 from holdfast.core.json_text import parse_json
 from holdfast.core.remedy import SettingChange
 
+ROWS_SETTING: Final = "data"
+"""Setting of a checkpoint that has the number and the hash of its training's rows."""
+
 
 class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of any kind.

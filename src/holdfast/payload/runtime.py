@@ -5,8 +5,8 @@ package than the script imports. Environment variables tell it:
 
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt`, `pids/` and `ranks/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
-* `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have;
-                       `true` for all, as in a rehearsal
+* `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have,
+                       null for any; `true` for all settings, as in a rehearsal
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_TIMEOUT`   seconds after which a supervisor stops the attempt; `LEASE_S` later, it stops by itself: nobody supervises it then
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
@@ -611,7 +611,7 @@ class TrainerWatch:
             return
         saved, accepted = saved_settings(checkpoint), json.loads(os.environ.get("HOLDFAST_ACCEPTED") or "{}")
         changes = changed_settings(saved, self._settings)
-        refused = [] if accepted is True else [each for each in changes if each["after"] != accepted.get(each["key"])]
+        refused = [] if accepted is True else [each for each in changes if not is_accepted(each, accepted)]
         verdict = "refused" if refused else "accepted" if changes else "same" if saved else "unknown"
         self._attempt.write("resume", checkpoint=str(checkpoint), verdict=verdict, changes=changes)
         if refused:
@@ -1047,6 +1047,11 @@ def saved_settings(checkpoint: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, TypeError, AttributeError):
         return dict(json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8")).get("settings") or {})
     return {}
+
+
+def is_accepted(change: Mapping[str, Any], accepted: Mapping[str, Any]) -> bool:
+    """Whether a setting may differ: an accepted value of None stands for any."""
+    return change["key"] in accepted and accepted[change["key"]] in (None, change["after"])
 
 
 def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ class AttemptResume(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         verdict: `unknown` if the checkpoint does not say how it was saved; `refused` if the attempt ended because of the changes, before
-            its first step; `accepted` if a person accepted them.
+            its first step; `accepted` if a person accepted them, or if only the rows differ and no person started the attempt.
         changes: What differs.
     """
 

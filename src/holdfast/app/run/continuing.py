@@ -12,6 +12,7 @@ from holdfast.app.run.runs import Run, RunObserver
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
 from holdfast.core.event import ChangesAccepted
+from holdfast.core.training_event import ROWS_SETTING
 
 START_ANEW: Final = "`holdfast run` starts the job again"
 
@@ -36,7 +37,9 @@ def accept_refused_changes(run: Run) -> None:
     if not changes:
         what = f"{run.name} has no changes to accept: its last attempt was not refused because of any"
         raise UsageError(what, where="--accept-changes", fix="leave the option out")
-    settings = {each.key: each.after for each in changes}
+    settings = {
+        each.key: None if each.key == ROWS_SETTING else each.after for each in changes
+    }  # a script may draw other rows each time
     run.ledger.append(run.name, [ChangesAccepted(at_s=SystemClock().now_s(), settings=settings)])
 
 

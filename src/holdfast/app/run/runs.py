@@ -178,7 +178,7 @@ class Run:
             plan=plan,
             resume_from=checkpoint,
             passed_over=tuple(map(describe, damaged)),
-            accepted=state.accepted,
+            accepted=state.allowed_changes,
         )
 
     def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, Sequence[CheckpointIntegrity]]:

@@ -19,6 +19,6 @@ def describe_resumption(resumed: Resumed) -> str:
         case "refused":
             return f"it did not continue from {name}, which was saved with other settings: {changes}"
         case "accepted":
-            return f"it continues from {name} with other settings, as accepted: {changes}"
+            return f"it continues from {name} with other settings: {changes}"
         case "same":
             return ""
