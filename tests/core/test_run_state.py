@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core.run_state import RunStage, RunState
+from  import RunStage
+from holdfast.core.run_state import RunState
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """`holdfast evaluate`."""
 
-from typing import Literal
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -99,75 +99,12 @@ def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @options.offline
 @options.quiet
 @options.format_
-def command(
-    model: str,
-    on: tuple[str, ...],
-    task: tuple[str, ...],
-    few_shot: int | None,
-    limit: int | None,
-    allow_code: bool,
-    prompt: tuple[str, ...],
-    split: str | None,
-    config: str | None,
-    rows: int | None,
-    metric: tuple[str, ...],
-    rewards: tuple[str, ...],
-    by: tuple[str, ...],
-    cluster: str | None,
-    base: str | None,
-    no_base: bool,
-    trained_on: tuple[str, ...],
-    at_least: tuple[str, ...],
-    not_worse_than: str | None,
-    max_new_tokens: int,
-    stop: tuple[str, ...],
-    temperature: float,
-    top_p: float,
-    top_k: int,
-    seed: int,
-    batch_size: int,
-    every: Literal["checkpoint"] | None,
-    results: str | None,
-    runs: str | None,
-    offline: bool,
-    quiet: bool,
-    format_: str,
-) -> int:
+def command(*, quiet: bool, format_: str, **named: Any) -> int:
     """Evaluate a model, with intervals, and compare it with its base.
 
     MODEL is a folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base. A dataset's columns determine what is measured.
     """
     answer = evaluate(
-        model,
-        on=on,
-        task=task,
-        few_shot=few_shot,
-        limit=limit,
-        allow_code=allow_code,
-        prompt=prompt,
-        split=split,
-        config=config,
-        rows=rows,
-        metric=metric,
-        rewards=rewards,
-        by=by,
-        cluster=cluster,
-        base=base,
-        no_base=no_base,
-        trained_on=trained_on,
-        at_least=at_least,
-        not_worse_than=not_worse_than,
-        max_new_tokens=max_new_tokens,
-        stop=stop,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-        batch_size=batch_size,
-        every=every,
-        results=results,
-        runs=runs,
-        offline=offline,
-        on_progress=options.progress(quiet=quiet),
-    )
+        **named, on_progress=options.progress(quiet=quiet)
+    )  # its options are named like the verb's arguments
     return options.print_result(answer, format_, render_evaluation)
