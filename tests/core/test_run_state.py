@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from  import RunStage
+from holdfast.core.event import RunStage
 from holdfast.core.run_state import RunState
 
 
