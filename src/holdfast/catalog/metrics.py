@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from holdfast.core.evaluation import TaskName
+from holdfast.core.methods import Method
 
 Combination = Literal["mean", "exp of mean", "bleu", "macro f1"]
 """How the measures of rows become one value."""
@@ -155,6 +156,8 @@ METRICS: Final[Mapping[str, Metric]] = {
 """Every metric that has a name of its own."""
 EVERYWHERE: Final = ("exact_match", "normalized_match", "contains", "f1", "rouge1", "rougeL", "bleu", "chrf")
 """Of answers, those that apply to any reference."""
+MEASURED: Final = (Method.SFT, Method.DPO, Method.KTO)
+"""Methods whose rows have right answers. GRPO and RLOO compute rewards at each evaluation, and a reward model writes no answers."""
 OF_ANSWERS: Final = tuple(name for name, metric in METRICS.items() if "answers" in metric.tasks)
 """All metrics of answers."""
 MAIN: Final[Mapping[TaskName, str]] = {

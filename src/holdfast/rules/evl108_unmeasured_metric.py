@@ -15,17 +15,19 @@ The fix is unsafe: to compute the metric, the model writes answers at each evalu
 
 from collections.abc import Iterator
 
-from holdfast.catalog.metrics import OF_ANSWERS
+from holdfast.catalog.metrics import MEASURED, OF_ANSWERS
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 
-MEASURED, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
+KEY, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
 PREFIX = "eval_"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a metric of answers that is not computed, and to its opposite direction."""
-    given = job.get(MEASURED, None)
+    if job.get("method", "") not in MEASURED:  # trainers of the others log metrics of the same names
+        return
+    given = job.get(KEY, None)
     measured = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
     if any(not isinstance(each, str) for each in measured):
         return
@@ -34,8 +36,8 @@ def check(job: Document) -> Iterator[Finding]:
         metric = job.get(key, None)
         name = metric.removeprefix(PREFIX) if isinstance(metric, str) else ""
         if name in OF_ANSWERS and name not in names:
-            fix = Fix(f"compute `{name}`", (Set(MEASURED, [*measured, name]),), safe=False)
-            yield Finding(key, f"nothing computes `{metric}`: `{MEASURED}` does not name `{name}`", fix)
+            fix = Fix(f"compute `{name}`", (Set(KEY, [*measured, name]),), safe=False)
+            yield Finding(key, f"nothing computes `{metric}`: `{KEY}` does not name `{name}`", fix)
         elif key.startswith("early") and name in OF_ANSWERS and job.get(DIRECTION, None) is False:
             fault = f"`greater_is_better` is False, but higher is better for `{metric}`: the worst model is kept"
             yield Finding(DIRECTION, fault, Fix("let the metric decide", (Remove(DIRECTION),), safe=False))
@@ -73,6 +75,11 @@ RULE = Rule(
     ),
     good=(
         Case(job=JOB),
+        Case(
+            job=JOB.replace("sft", "reward")
+            .replace("eval_f1", "eval_accuracy")
+            .replace("samples: {metric: [exact_match, f1]}\n", "")
+        ),
         Case(job=BEST),
         Case(job=JOB.replace("eval_f1", "eval_loss")),
         Case(job=JOB.replace("eval_f1", "eval_is_short").replace("exact_match", "metrics.py:is_short")),

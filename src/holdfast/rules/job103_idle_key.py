@@ -47,10 +47,14 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _untracked(job: Document) -> dict[str, str]:
     """Return the keys that the job's tracker does not read, and why each has no effect."""
-    tracker = job.get("track.with", "none")
-    if not isinstance(tracker, str) or tracker not in TRACKER_KEYS:  # the reader of job files reports it
+    tracker = job.get("track.with", "")
+    if tracker in (ABSENT, ""):
+        return {f"track.{key}": "`track.with` names no tracker" for key in TRACKER_KEYS["trackio"]}
+    if (
+        not isinstance(tracker, str) or tracker not in TRACKER_KEYS or tracker == "none"
+    ):  # `none` turns tracking off for a while
         return {}
-    instead = f"{tracker} does not read it" if tracker != "none" else "`track.with` names no tracker"
+    instead = f"{tracker} does not read it"
     return {f"track.{key}": instead for key in TRACKER_KEYS["trackio"] if key not in TRACKER_KEYS[tracker]}
 
 
@@ -84,6 +88,7 @@ RULE = Rule(
         Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, optimizer]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: [q4_k_m]}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "track: {with: wandb, project: rates, group: warm-up, run: first}\n"),
+        Case(job=JOB + "track: {with: none, project: rates}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.hub.answers import ResponseCache
-from holdfast.adapters.hub.checkpoints import download_checkpoint
+from holdfast.adapters.hub.checkpoints import HubCheckpoint, download_checkpoint, parse_hub_checkpoint
 from holdfast.adapters.storage.checkpoints import require_resumable
 from holdfast.core.checkpoint import MANIFEST
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
@@ -71,6 +71,23 @@ def test_the_newest_checkpoint_or_a_named_one_is_downloaded(
     assert {each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()} == files[step].keys()
 
 
+@pytest.mark.parametrize(("last", "numbered", "newest"), [(8, 4, 8), (8, 12, 12)])
+def test_the_newest_is_so_by_its_step(hub: LoopbackHub, tmp_path: Path, last: int, numbered: int, newest: int) -> None:
+    """`last-checkpoint` may be left over from before `hub_strategy` was changed."""
+    files = {each: saved(tmp_path / str(each), each) for each in (last, numbered)}
+    hub.add_model("me/model", under("last-checkpoint", files[last]) | under(f"checkpoint-{numbered}", files[numbered]))
+    folder = fetch("hf://me/model", tmp_path / "to")
+
+    assert folder == tmp_path / "to" / f"checkpoint-{newest}"
+    assert {each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()} == files[newest].keys()
+
+
+def test_a_pull_request_is_a_revision() -> None:
+    assert parse_hub_checkpoint("hf://me/model@refs/pr/1/checkpoint-5") == HubCheckpoint(
+        "me/model", "refs/pr/1", "checkpoint-5"
+    )
+
+
 @pytest.mark.parametrize("sealed", [True, False])
 @pytest.mark.parametrize("lost", ["optimizer.pt", "model.safetensors", "trainer_state.json"])
 def test_half_an_upload_is_never_taken_for_whole(hub: LoopbackHub, tmp_path: Path, lost: str, *, sealed: bool) -> None:
@@ -107,6 +124,7 @@ def test_a_file_that_the_hub_does_not_send_ends_the_download(hub: LoopbackHub, t
         ("hf://me/nothing", "has no model me/nothing that you may see", "token"),
         ("hf://me/plain", "has no checkpoint", "hub_strategy"),
         ("hf://me/model/checkpoint-5", "has no checkpoint-5", "it has last-checkpoint"),
+        ("hf://datasets/me/rows", "names no repository", "hf://owner/name"),
         ("hf://model", "names no repository", "hf://owner/name"),
     ],
 )

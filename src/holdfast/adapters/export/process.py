@@ -105,10 +105,10 @@ class StageProcess:
         written.unlink(missing_ok=True)
         before = log.stat().st_size
         code = _ended(child, {"stage": stage, "request": request, "answer": str(written)}, heed)
+        out = written.read_bytes() if written.exists() else b""
+        errors = log.read_bytes()[before:]
         if child.poll() is not None:
             self.__exit__()  # it died itself; the next stage gets another
-        out = written.read_bytes() if written.exists() else b""
-        errors = log.read_bytes()[before:] if log.exists() else b""
         return StageReport(read_answer(out, errors, code, answer), time.monotonic() - began)
 
     def _start(self) -> "subprocess.Popen[bytes]":

@@ -8,7 +8,7 @@ Source: `Trainer._push_from_checkpoint` of transformers 5.23, which uploads over
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from shutil import rmtree
@@ -24,10 +24,13 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.hub import RepoTree, StoredFile
 from holdfast.core.reference import Reference
 
+STATE: Final = "trainer_state.json"
 LAST: Final = "last-checkpoint"
 """Where transformers uploads the newest one, with `hub_strategy="checkpoint"`."""
 NUMBERED: Final = re.compile(r"checkpoint-(\d+)")
-ADDRESS: Final = re.compile(r"hf://(?:models/)?([^/@]+/[^/@]+)(?:@([^/]+))?(?:/(.+?))?/?")
+ADDRESS: Final = re.compile(
+    r"hf://(?:models/)?(?!(?:datasets|spaces|buckets)/)([^/@]+/[^/@]+)(?:@(refs/[^/]+/[^/]+|[^/]+))?(?:/(.+?))?/?"
+)
 FORM: Final = "write `hf://owner/name`, or `hf://owner/name@revision/checkpoint-500`"
 AGAIN: Final = "run it again"
 
@@ -67,10 +70,14 @@ def download_checkpoint(address: str, to: Path, environ: Mapping[str, str]) -> P
     tree = open_hub(anew=True).repo_tree(
         Reference(role="model", name=place.repository, key="--resume-from", repo_kind="model", revision=place.revision)
     )
-    name, stored = _select(place, tree, address)
     if to.exists():
         rmtree(to)  # what a supervisor that was killed left of it
-    _download(place.repository, tree.commit, name, to, environ)
+    name, stored = _select(place, tree, address)
+    if not place.folder and name != LAST and any(path.startswith(f"{LAST}/") for path in tree.files or ()):
+        _download(place.repository, tree.commit, f"{LAST}/{STATE}", to, environ)
+        if (step_in(to / LAST) or 0) >= _number(name):
+            name, stored = _select(replace(place, folder=LAST), tree, address)
+    _download(place.repository, tree.commit, f"{name}/*", to, environ)
     folder = to / name
     _compare(folder, stored, address)
     _remove_unlisted(folder)
@@ -81,6 +88,8 @@ def download_checkpoint(address: str, to: Path, environ: Mapping[str, str]) -> P
 def _select(place: HubCheckpoint, tree: RepoTree, address: str) -> tuple[str, dict[str, StoredFile]]:
     """Return the folder of a checkpoint in a repository, and its files by their names in it.
 
+    Where none is named, the one of the highest number is preferred to `last-checkpoint`, whose name does not say its step.
+
     Raises:
         UsageError: There is none.
     """
@@ -88,8 +97,7 @@ def _select(place: HubCheckpoint, tree: RepoTree, address: str) -> tuple[str, di
         fix = "look at its name, its revision, and at the token"
         raise UsageError(f"the Hub has no model {place.repository} that you may see", where=address, fix=fix)
     folders = {str(PurePosixPath(path).parent) for path in tree.files}
-    numbered = sorted((int(found[1]), each) for each in folders if (found := NUMBERED.fullmatch(each)))
-    has = [*([LAST] if LAST in folders else []), *(each for _, each in reversed(numbered))]
+    has = sorted(filter(NUMBERED.fullmatch, folders), key=_number, reverse=True) + [LAST] * (LAST in folders)
     name = place.folder or next(iter(has), "")
     stored = {path.removeprefix(f"{name}/"): each for path, each in tree.files.items() if path.startswith(f"{name}/")}
     if not name or not stored:
@@ -99,8 +107,13 @@ def _select(place: HubCheckpoint, tree: RepoTree, address: str) -> tuple[str, di
     return name, stored
 
 
-def _download(repository: str, commit: str | None, name: str, to: Path, environ: Mapping[str, str]) -> None:
-    """Download a folder of one commit.
+def _number(folder: str) -> int:
+    found = NUMBERED.fullmatch(folder)
+    return int(found[1]) if found else 0
+
+
+def _download(repository: str, commit: str | None, pattern: str, to: Path, environ: Mapping[str, str]) -> None:
+    """Download the files of one commit that fit a pattern.
 
     Raises:
         SourceError: It could not be.
@@ -111,12 +124,12 @@ def _download(repository: str, commit: str | None, name: str, to: Path, environ:
         hub.snapshot_download(
             repository,
             revision=commit,
-            allow_patterns=[f"{name}/*"],
+            allow_patterns=[pattern],
             local_dir=to,
             endpoint=settings.endpoint,
             token=settings.find_token(),
         )
-    except (errors.HTTPError, OSError, ValueError) as error:
+    except (errors.HTTPError, OSError, ValueError, RuntimeError) as error:  # hf_xet raises RuntimeError
         because = " ".join(str(error).split())[:200]
         raise SourceError(f"the checkpoint could not be downloaded: {because}", where=repository, fix=AGAIN) from error
 

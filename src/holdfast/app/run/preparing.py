@@ -142,12 +142,12 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         observer.on_scenario(job.target.scenario.describe())
     if job.planned:
         observer.on_planned(job.planned)
-    resume_from = fetch_resume_source(run, request.resume_from, observer) if request.resume_from else ""
-    if request.rehearse:
-        try:
+    try:
+        resume_from = fetch_resume_source(run, request.resume_from, observer) if request.resume_from else ""
+        if request.rehearse:
             _rehearse(run, job.target, request, job.plan, observer)
-        except KeyboardInterrupt:
-            raise RunClosed(cancel_unstarted(run)) from None
+    except KeyboardInterrupt:
+        raise RunClosed(cancel_unstarted(run)) from None
     if run.state().stop:  # by `holdfast stop`, meanwhile
         raise RunClosed(cancel_unstarted(run))
     plan = replace(job.plan, resume_from=resume_from)

@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.catalog.metrics import OF_ANSWERS
+from holdfast.catalog.metrics import MEASURED, OF_ANSWERS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
-from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, metric_functions
 
 KEY: Final = "samples.metric"
 PREFIX: Final = "eval_"
 """What the trainer puts before the name of each metric of an evaluation."""
-METHODS: Final = (Method.SFT, Method.DPO, Method.KTO)
-"""Those whose rows have right answers. GRPO and RLOO compute rewards at each evaluation, and a reward model writes nothing."""
 SPREAD: Final = ("fsdp", "zero3")
 """Strategies that spread the weights: one process alone cannot generate."""
+SPREADING: Final = ("fsdp", "deepspeed")
+"""Arguments of `train` that may spread them too."""
 TAKEN: Final = ("loss", "runtime", "samples_per_second", "steps_per_second")
 """Metrics of the trainer itself."""
 
@@ -66,12 +65,20 @@ def _require_answers(job: Job) -> None:
     if not job.evaluates:
         fix = "hold rows out with `dataset.eval_fraction`, or name `dataset.eval_split`"
         raise UsageError("the job has no rows to evaluate on", where=KEY, fix=fix)
-    if job.method not in METHODS:
+    if job.method not in MEASURED:
         fix = "leave it out; `evaluate` measures the final model"
         raise UsageError(f"{job.method} has no right answers to compare the model's with", where=KEY, fix=fix)
-    if job.where.strategy in SPREAD:
-        fix = "leave it out, or use another `where.strategy`"
-        raise UsageError(f"{job.where.strategy} spreads the weights: they cannot generate", where=KEY, fix=fix)
+    if spreads := spreads_weights(job):
+        fix = "leave it out, or train without spreading the weights"
+        raise UsageError(
+            f"{spreads} may spread the weights over the processes: one alone cannot generate", where=KEY, fix=fix
+        )
+
+
+def spreads_weights(job: Job) -> str:
+    """Return what may spread the weights over processes, so that one alone cannot generate; empty if nothing does."""
+    given = (f"`train.{name}`" for name in SPREADING if job.train.get(name))
+    return f"`where.strategy: {job.where.strategy}`" if job.where.strategy in SPREAD else next(given, "")
 
 
 def _known(name: str) -> str:

@@ -15,7 +15,7 @@ from holdfast.core.job_data import Data
 from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
-from holdfast.engine.script.measured import SPREAD, TrainingMetric, is_greater_better, outline_metrics
+from holdfast.engine.script.measured import TrainingMetric, is_greater_better, outline_metrics, spreads_weights
 
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
 """Loader for each ending of a data file; that of CSV reads tabs only if it is set to."""
@@ -323,5 +323,5 @@ def _shuffles_prompts(job: Job) -> bool:
 
 def _has_samples(job: Job) -> bool:
     """Whether completions are drawn: reward models write none, and a shared model cannot be asked by one process."""
-    writes = job.method is not Method.REWARD and job.where.strategy not in SPREAD
+    writes = job.method is not Method.REWARD and not spreads_weights(job)
     return writes and job.evaluates and job.samples.prompts > 0
