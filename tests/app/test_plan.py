@@ -344,7 +344,9 @@ def test_the_parts_of_the_time_are_shown() -> None:
     """A job of seconds takes as long on every GPU: as long as the machine needs to start."""
     result = plan_job(**{"where.hardware": "l4x1", "where.backend": "hf-jobs"})
 
-    assert [each["name"] for each in result["time_parts"]] == ["start", "download", "training", "evaluation", "saving"]
+    assert [each["name"] for each in result["time_parts"]] == [
+        *("start", "download", "training", "evaluation", "answers", "saving")
+    ]
     total = sum(each["time_s"]["value"] for each in result["time_parts"])
     assert total == pytest.approx(result["time_s"]["value"])
     assert re.search(r"evaluation +0.4 s  5 x 7 batches of 32 rows", plan_text(result))

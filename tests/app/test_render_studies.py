@@ -165,7 +165,7 @@ def test_trials_of_one_kind_share_a_script(quick: QuickStudy) -> None:
     [
         ({"metric": "exact_match"}, {"output": "scripts"}, "run without holdfast"),
         ({}, {}, "a study is several scripts"),
-        ({}, {"output": "scripts", "set": {"seed": 1}}, "`--set` changes a job"),
+        ({}, {"output": "scripts", "set": {"seed": 1}}, "`--set` applies to a job"),
         ({}, {"output": "study.yaml/x"}, "cannot be made"),
         ({}, {"output": "study.yaml"}, "cannot be made"),
     ],

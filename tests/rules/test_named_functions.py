@@ -53,7 +53,7 @@ def test_what_is_there_is_not_reported() -> None:
         ("score.py:right", "", 4, "did you mean `scores.py`?"),
         ("scores.py:rigth", "", 4, "did you mean `right`?"),
         ("acuracy_reward", "", 4, "did you mean `accuracy_reward`?"),
-        ("scores.py:right", "rows.py:shorten", 3, "there is no file `rows.py`"),
+        ("scores.py:right", "rows.py:shorten", 3, "`rows.py` is neither in the job file"),
         ("scores.py:right", "scores.py:shorten", 3, "`scores.py` defines no `shorten`"),
     ],
 )

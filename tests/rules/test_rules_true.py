@@ -368,6 +368,7 @@ def test_every_example_is_accounted_for() -> None:
         "JOB102",  # the rendered script's own check
         "JOB103",  # about what holdfast itself does not do yet
         "EVL107",  # about what `holdfast evaluate` refuses: tests/app/evaluate
+        "EVL108",  # about metrics that only a rendered script computes: tests/engine/script
         "MOD101",  # below
         *(
             f"RES{number}" for number in (101, 102, 103)

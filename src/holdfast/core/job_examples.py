@@ -96,3 +96,9 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "for": "production",
     "seed": 7,
 }
+BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
+    "dataset.sample": ("rows", "by"),
+    "dataset.by": ("rows", "sample"),
+    "dataset.weight": ("mix",),
+}
+"""Other keys of the same mapping without which an example is refused."""

@@ -14,7 +14,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Job, parse_job
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.script.carried_files import map_function, referred_files, reward_functions
+from holdfast.engine.script.carried_files import map_function, metric_functions, referred_files, reward_functions
 from holdfast.engine.script.render import render_script
 from tests.helpers.fixes import FIXED, Example, ask, read
 from tests.helpers.forked import fork
@@ -50,6 +50,8 @@ def refusal(example):
                 raise ImportError(f"{module} has no {name}")
         for call in example["calls"]:
             what = named(call["path"])
+            if inspect.isbuiltin(what):
+                continue  # torch's functions in C have no signature
             if call["plain"]:
                 if "use_cpu" in inspect.signature(what).parameters:
                     call["arguments"].setdefault("use_cpu", True)
@@ -77,7 +79,7 @@ def fixed_program(each: Example) -> tuple[Document, ...]:
 
 def _sources(job: Job) -> dict[str, str]:
     """The files that a job names, which hold the functions that it names."""
-    functions = [*reward_functions(job), *filter(None, [map_function(job)])]
+    functions = [*reward_functions(job), *metric_functions(job), *filter(None, [map_function(job)])]
     return {
         file: "".join(f"def {each.name}(*_, **__): ...\n" for each in functions if each.module == file)
         for file in referred_files(job)

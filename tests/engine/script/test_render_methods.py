@@ -163,7 +163,8 @@ def test_the_record_says_what_was_drawn(train: Callable[..., Done]) -> None:
     done = train("sft", {"method": "sft", **METHODS["sft"]})
     record = done.read("model/holdfast-job.json")
     drawn = {"strategy": "drawn at random, none twice", "seed": 42, "of": 24, "held_out": 4, "rows": 16}
-    assert record["data"] == drawn
+    assert drawn.items() <= record["data"].items()
+    assert len(record["data"]["sha256"]) == 64
     assert record["settings"]["TRAIN"] == METHODS["sft"]["train"]
     assert record["config"]["use_cpu"]
     assert "'held_out': 4" in done.said

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from holdfast.core.document_schema import parts_of
 from holdfast.core.inline_yaml import render_inline_yaml
+from holdfast.core.job_examples import BESIDE
 
 Schema = Mapping[str, Any]
 TYPES: Final[Mapping[str, str]] = {
@@ -89,17 +90,27 @@ def _default(key: Schema, name: str, owner: Schema) -> str:
 
 
 def _example(schema: Schema, path: tuple[str, ...]) -> str:
-    """Return a line of YAML that gives a key, beside the keys that its mapping needs."""
-    *above, name = path
-    part, is_item = schema, False
-    for each in above:
-        key = part["properties"][each]
-        part, is_item = next(parts_of(schema, key)), TYPES["array"] in _type(schema, key)
-    beside = [each for each in _needed_by(part, name) if above and each != name]
-    values = {each: part["properties"][each]["examples"][0] for each in (*beside, name)}
-    if not above:
-        return f"{name}: {render_inline_yaml(values[name])}"
-    return f"{'.'.join(above)}: {render_inline_yaml([values] if is_item else values)}"
+    """Return a line of YAML that gives a key, beside the keys that the mappings around it need."""
+    return f"{path[0]}: {render_inline_yaml(_example_value(schema, schema, path, 1))}"
+
+
+def _example_value(schema: Schema, part: Schema, path: tuple[str, ...], depth: int) -> Any:
+    """Return the example of a key as it stands in the key that the first parts of its path name.
+
+    Args:
+        schema: The JSON Schema.
+        part: The schema of the mapping that has the outer key.
+        path: The path of the key.
+        depth: How many parts of it name the outer key.
+    """
+    key = part["properties"][path[depth - 1]]
+    if depth == len(path):
+        return key["examples"][0]
+    inner, name = next(parts_of(schema, key)), path[depth]
+    beside = (*_needed_by(inner, name), *BESIDE.get(".".join(path[: depth + 1]), ()))
+    values = {each: inner["properties"][each]["examples"][0] for each in beside if each != name}
+    values[name] = _example_value(schema, inner, path, depth + 1)
+    return [values] if TYPES["array"] in _type(schema, key) else values
 
 
 def _needed_by(part: Schema, name: str) -> list[str]:
