@@ -1,8 +1,10 @@
 """Preparing the rows of a job in a process of its own: the script that writes them, and what is kept of them.
 
-Covered: a script that fails; one that is interrupted: its folder is removed, and what was there before stays. Not covered: streams.
+Covered: a script that fails; one that is interrupted: its folder is removed, and what was there before stays; files of the user's beside
+the rows: the folder is not replaced; a rename that fails. Not covered: streams.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -13,15 +15,18 @@ from typing import Any, Final
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.marked_processes import marked_child
-from holdfast.adapters.foreign_files import open_foreign, read_foreign
+from holdfast.adapters.foreign_files import open_foreign, read_foreign, real_path
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import UsageError
 
 RECORD: Final = "rows.json"
 """The file in a folder of prepared rows that says how they came to be."""
+CARD: Final = "README.md"
 MARK: Final = "HOLDFAST_ROWS"
 """Variable by which processes are known that the script started, wherever they went."""
 PART_BYTES: Final = 1 << 20
+MOST_NAMES: Final = 5
+"""Files that are named in an error."""
 SHOWN: Final = 400
 """Characters of what the process last wrote that are shown."""
 
@@ -87,19 +92,55 @@ def write_rows(
     Raises:
         UsageError: It fails, or the folder holds something else, or cannot be written.
     """
-    if folder.exists() and read_record(folder) is None and (not folder.is_dir() or any(folder.iterdir())):
-        what = f"{folder} exists already, and does not hold rows that holdfast prepared"
-        raise UsageError(what, where="--save", fix="name another folder")
+    folder = real_path(folder)  # a link to it stays
+    _require_own(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(f".{folder.name}-", folder.parent) as draft:
             _run(words, script, Path(draft), options, variables)
-            if folder.exists():
-                rmtree(folder)
-            Path(draft, "rows").rename(folder)
+            _require_own(folder)  # the script may have taken hours
+            _replace(folder, Path(draft, "rows"))
     except OSError as error:
         what = f"{folder} cannot be written: {error.strerror or error}"
         raise UsageError(what, where="--save", fix="name a folder that you may write to") from error
+
+
+def _require_own(folder: Path) -> None:
+    """Object to a folder with anything that holdfast did not write there.
+
+    Raises:
+        UsageError: There is such a thing.
+    """
+    if not folder.exists():
+        return
+    present = {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
+    record = read_record(folder)
+    if present and record is None:
+        what = f"{folder} exists already, and does not hold rows that holdfast prepared"
+        raise UsageError(what, where="--save", fix="name another folder")
+    written = {RECORD, CARD, *(Path(each.file).name for each in record.files.values())} if record else set()
+    if others := sorted(name for name in present if name not in written or not (folder / name).is_file()):
+        what = f"{folder} cannot be replaced: it has {', '.join(others[:MOST_NAMES])}, which holdfast did not write"
+        raise UsageError(what, where="--save", fix="move it out of the folder, or name another folder")
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Put a new folder in the place of one that may be there; after an error, the old one is there still.
+
+    Raises:
+        OSError: It cannot be done.
+    """
+    old = folder.with_name(f"{folder.name}.{time.time_ns()}")
+    if not folder.exists():
+        new.rename(folder)
+        return
+    folder.rename(old)
+    try:
+        new.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    rmtree(old)
 
 
 def _run(words: Sequence[str], script: str, draft: Path, options: Sequence[str], variables: Mapping[str, str]) -> None:
