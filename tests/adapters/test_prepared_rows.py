@@ -75,3 +75,20 @@ def test_a_rename_that_fails_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
         save(tmp_path / "kept", "second")
     assert key_in(tmp_path / "kept") == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "the script was killed, most likely by the system for want of memory"),
+        ("raise SystemExit(137)", "the script was killed"),
+        ("raise SystemExit(3)", "the script ended with exit code 3"),
+        ("import sys; sys.stderr.write('x' * 60_000_000); sys.exit('\\nno such word')", "cannot be prepared: no such word"),
+    ],
+    ids=["killed", "killed-under-uv", "silent", "long-log"],
+)
+def test_a_script_that_fails_says_why(tmp_path: Path, script: str, message: str) -> None:
+    """Also one that wrote nothing, or more than is read."""
+    with pytest.raises(UsageError, match=message):
+        save(tmp_path / "kept", "first", script)
+    assert list(tmp_path.iterdir()) == []

@@ -10,12 +10,13 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
+from signal import SIGKILL
 from typing import Any, Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.marked_processes import marked_child
-from holdfast.adapters.foreign_files import open_foreign, read_foreign, real_path
+from holdfast.adapters.foreign_files import open_foreign, read_both_ends, read_foreign, real_path
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import UsageError
 
@@ -24,9 +25,13 @@ RECORD: Final = "rows.json"
 CARD: Final = "README.md"
 MARK: Final = "HOLDFAST_ROWS"
 """Variable by which processes are known that the script started, wherever they went."""
+KILLED: Final = (-SIGKILL, 128 + SIGKILL)
+"""Exit codes of a script that was killed: the second one through `uv run`."""
 PART_BYTES: Final = 1 << 20
 MOST_NAMES: Final = 5
 """Files that are named in an error."""
+LOG_BYTES: Final = 100_000
+"""How much is read of what the process wrote: its ends."""
 SHOWN: Final = 400
 """Characters of what the process last wrote that are shown."""
 
@@ -154,8 +159,17 @@ def _run(words: Sequence[str], script: str, draft: Path, options: Sequence[str],
     ):
         code = child.wait()
     if code:
-        last = ""
-        with suppress(OSError):
-            last = read_foreign(log).decode("utf-8", "replace").strip()[-SHOWN:].splitlines()[-1]
-        what = f"the rows cannot be prepared: {last or f'the script ended with exit code {code}'}"
-        raise UsageError(what, where="dataset", fix="correct the data, or the function that rewrites it")
+        raise _failure(code, log)
+
+
+def _failure(code: int, log: Path) -> UsageError:
+    """Return the error for a script that failed, with the last line that it wrote."""
+    if code in KILLED:
+        what = "the rows cannot be prepared: the script was killed, most likely by the system for want of memory"
+        return UsageError(what, where="dataset", fix="use fewer rows (`dataset.rows`), or a machine with more memory")
+    text = ""
+    with suppress(OSError):
+        text = read_both_ends(log, LOG_BYTES).strip()[-SHOWN:]
+    last = next(reversed(text.splitlines()), f"the script ended with exit code {code}")
+    what = f"the rows cannot be prepared: {last}"
+    return UsageError(what, where="dataset", fix="correct the data, or the function that rewrites it")
