@@ -1,11 +1,13 @@
 """Rows that are kept: `inspect --save` prepares them as the training would, and prepares them again only if something has changed."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.storage import file_digests
+from holdfast.app.inspect import saving
 from holdfast.app.inspect.verb import inspect
 from holdfast.core.errors import UsageError
 from holdfast.results.inspect import InspectResult
@@ -32,6 +34,26 @@ def saver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Save:
         return inspect("job.yaml", save="kept", set=sets, jsonl=jsonl, offline=True)
 
     return save
+
+
+@pytest.fixture(name="scripts")
+def stub_writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The scripts that would prepare rows. In place of rows, they leave their record alone."""
+    scripts: list[str] = []
+
+    def write(words: Sequence[str], script: str, folder: Path, options: Sequence[str], variables: object) -> None:
+        scripts.append(script)
+        folder.mkdir(exist_ok=True)
+        record = {"made_by": "holdfast", "key": options[1], "sources": [], "map": None, "chosen": {}, "files": {}}
+        (folder / "rows.json").write_text(json.dumps({**record, "datasets": "5"}))
+
+    monkeypatch.setattr(saving, "write_rows", write)
+    return scripts
+
+
+def keep(job: str = "job.yaml", *sets: str) -> None:
+    """Keep the rows of a job, without looking at them."""
+    saving.save_rows(job, sets, Path("kept"), jsonl=False, offline=True)
 
 
 def written(place: Path) -> int:
@@ -118,3 +140,18 @@ def test_what_cannot_be_kept_is_refused(data: str, more: dict[str, object], mess
     """With the reason."""
     with pytest.raises(UsageError, match=message):
         inspect(data, offline=True, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("save")
+def test_a_module_in_the_working_directory_counts(tmp_path: Path, scripts: list[str]) -> None:
+    """A job in another folder may name a function's file from here; what that imports from here decides its rows."""
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "job.yaml").rename(tmp_path / "jobs" / "job.yaml")
+    (tmp_path / "prepare.py").write_text(f"import helpers\n{MAP}")
+    counts = []
+    for text in ("WORD = 1\n", "WORD = 1\n", "WORD = 2\n"):
+        (tmp_path / "helpers.py").write_text(text)
+        keep("jobs/job.yaml")
+        counts.append(len(scripts))
+
+    assert counts == [1, 1, 2]
