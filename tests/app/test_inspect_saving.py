@@ -155,3 +155,24 @@ def test_a_module_in_the_working_directory_counts(tmp_path: Path, scripts: list[
         counts.append(len(scripts))
 
     assert counts == [1, 1, 2]
+
+
+@pytest.mark.usefixtures("save")
+def test_a_change_anywhere_in_large_data_counts(
+    tmp_path: Path, scripts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deep in a file of which other digests read parts alone, and in the last of many files."""
+    monkeypatch.setattr(file_digests, "WHOLE_BYTES", 100)
+    monkeypatch.setattr(file_digests, "PART_BYTES", 2)
+    monkeypatch.setattr(file_digests, "MOST_FILES", 1)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("{}")
+    (folder / "b.jsonl").write_text("x" * 1_000)
+    counts = []
+    for text in ("x" * 1_000, "x" * 1_000, "y" + "x" * 999, "y" + "x" * 8 + "y" + "x" * 990):
+        (folder / "b.jsonl").write_text(text)
+        keep("job.yaml", "dataset.path=data")
+        counts.append(len(scripts))
+
+    assert counts == [1, 1, 2, 3]

@@ -1,7 +1,7 @@
 """Digests of the files and folders that a job names: what they hold, wherever they lie.
 
-Covered: small files whole. Of a large one, its size and parts spread over it: weights that were trained on differ in every part.
-Not covered: a change of a few bytes between these parts.
+Covered: small files whole, and large ones where that is wanted. Otherwise, of a large one, its size and parts spread over it: weights that
+were trained on differ in every part. Not covered then: a change of a few bytes between these parts, and files of a folder after many others.
 """
 
 import os
@@ -20,19 +20,23 @@ PART_BYTES: Final = 1 << 20
 MOST_FILES: Final = 10_000
 
 
-def digest_path(path: Path) -> str:
-    """Return a digest of a file, or of all files in a folder, by their names and contents.
+def digest_path(path: Path, *, whole: bool = False) -> str:
+    """Return a digest of a file, or of the files in a folder, by their names and contents.
+
+    Args:
+        path: The file or folder.
+        whole: Read every byte of every file, however long that takes.
 
     Raises:
         OSError: It cannot be read.
     """
     if not path.is_dir():
-        return _digest_file(path)
+        return _digest_file(path, whole=whole)
     found = sha256()
     for number, each in enumerate(_files_in(path)):
-        if number == MOST_FILES:
+        if number == MOST_FILES and not whole:
             break
-        found.update(f"{each.relative_to(path)}\0{_digest_file(each)}\0".encode(errors="replace"))
+        found.update(f"{each.relative_to(path)}\0{_digest_file(each, whole=whole)}\0".encode(errors="replace"))
     return found.hexdigest()
 
 
@@ -43,17 +47,17 @@ def _files_in(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _digest_file(path: Path) -> str:
+def _digest_file(path: Path, *, whole: bool) -> str:
     stat = path.stat()
-    return _digest_version(path, stat.st_size, stat.st_mtime_ns)
+    return _digest_version(path, stat.st_size, stat.st_mtime_ns, whole or stat.st_size <= WHOLE_BYTES)
 
 
 @cache
-def _digest_version(path: Path, size: int, _changed_ns: int) -> str:
+def _digest_version(path: Path, size: int, _changed_ns: int, whole: bool) -> str:  # noqa: FBT001 - a key of the cache
     """Return the digest of a file as it is since its last change."""
     found = sha256(str(size).encode())
     with open_foreign(path) as file:
-        if size <= WHOLE_BYTES:
+        if whole:
             while part := file.read(PART_BYTES):
                 found.update(part)
         else:

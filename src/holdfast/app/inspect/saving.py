@@ -87,7 +87,7 @@ def _source_versions(job: Job, *, offline: bool) -> Iterator[str]:
         if name.startswith(BUILTIN):
             continue  # it is made by the script
         if is_there(expanded(name)):
-            yield digest_path(expanded(name))
+            yield digest_path(expanded(name), whole=True)
             continue
         if offline:
             raise SourceError("the Hub was not asked", where=name, fix="leave out --offline")
