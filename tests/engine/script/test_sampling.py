@@ -139,6 +139,27 @@ def test_a_map_makes_the_columns_of_a_mixture_alike(load: Load) -> None:
     assert Counter(text[0] for text in texts(train + evaluation)) == {"A": 10, "C": 10}
 
 
+@pytest.mark.parametrize("first", ["none.jsonl", "a.jsonl"])
+def test_a_column_without_values_mixes_with_any(load: Load, place: Path, first: str) -> None:
+    """Whether the first dataset has no values, or another one."""
+    write(place / "none.jsonl", [{"text": f"n{n}", "topic": None} for n in range(10)])
+    others = sorted({"none.jsonl", "a.jsonl", "b.jsonl"} - {first})
+    train, _, _ = load(path=first, mix=others)
+
+    assert Counter(text[0] for text in texts(train)) == {"n": 10, "a": 10, "b": 10}
+    assert all((row["topic"] is None) == (row["text"][0] == "n") for row in train)
+
+
+def test_types_of_a_mixture_change_where_they_must(load: Load, place: Path) -> None:
+    """To those of the first dataset, as far as the values allow."""
+    write(place / "whole.jsonl", [{"text": "w", "topic": n} for n in range(5)])
+    write(place / "parts.jsonl", [{"text": "p", "topic": n / 2} for n in range(5)])
+
+    assert sorted(row["topic"] for row in load(path="parts.jsonl", mix=["whole.jsonl"])[0])[-1] == 4.0
+    with pytest.raises(ValueError, match="the columns of a.jsonl have other types than those of whole.jsonl"):
+        load(path="whole.jsonl", mix=["a.jsonl"])
+
+
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
