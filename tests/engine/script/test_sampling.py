@@ -1,5 +1,6 @@
 """Which rows a rendered script trains on: each strategy, on real `datasets`, without holdfast and the same each time."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -40,14 +41,19 @@ def loader(place: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.chdir(place)
 
     def load(**dataset: Any) -> Chosen:
-        job = Job.model_validate({"method": "sft", "model": "m", "dataset": {"path": "a.jsonl", **dataset}})
-        script = render_rows_script(job, name="demo", sources={"prepare.py": MAP})
-        module = types.ModuleType("rendered")
-        exec(compile(script, "rows.py", "exec"), module.__dict__)
-        train, evaluation, account = module.load_data()
+        train, evaluation, account = rendered(**dataset).load_data()
         return list(train), list(evaluation or ()), account
 
     return load
+
+
+def rendered(**dataset: Any) -> Any:
+    """Return the script of a job's rows as a module."""
+    job = Job.model_validate({"method": "sft", "model": "m", "dataset": {"path": "a.jsonl", **dataset}})
+    script = render_rows_script(job, name="demo", sources={"prepare.py": MAP})
+    module = types.ModuleType("rendered")
+    exec(compile(script, "rows.py", "exec"), module.__dict__)
+    return module
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -88,6 +94,38 @@ def test_another_seed_gives_other_rows_and_another_hash(load: Load) -> None:
     assert texts(first) != texts(second)
     assert account["sha256"] != other["sha256"]
     assert account["strata"] == other["strata"]
+
+
+def test_the_hash_covers_rows_spread_over_many() -> None:
+    """Of 200,000 rows, every second one: so that training begins soon."""
+    from datasets import Dataset
+
+    digest_rows = rendered().digest_rows
+    rows = Dataset.from_dict({"n": range(200_000)})
+    alike = Dataset.from_dict({"n": [n - n % 2 for n in range(200_000)]})
+
+    assert digest_rows(rows) == digest_rows(alike)
+    assert digest_rows(rows.select(range(9))) != digest_rows(alike.select(range(9)))
+
+
+def test_bytes_count_with_their_hash() -> None:
+    """Rows with images are hashed as fast as their bytes are read."""
+    from datasets import Dataset
+
+    row = json.dumps({"image": hashlib.sha256(b"\xff\xd8").hexdigest()}).encode() + b"\n"
+    rows = Dataset.from_dict({"image": [b"\xff\xd8"]})
+
+    assert rendered().digest_rows(rows) == hashlib.sha256(row).hexdigest()
+
+
+def test_one_process_of_a_training_computes_the_hash(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have the same rows."""
+    first, _, account = load(rows=7)
+    monkeypatch.setenv("RANK", "1")
+    second, _, other = load(rows=7)
+
+    assert first == second
+    assert other == {name: value for name, value in account.items() if name != "sha256"} != account
 
 
 def test_the_head_is_the_head(load: Load) -> None:
