@@ -82,13 +82,14 @@ def test_a_rename_that_fails_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
     [
         ("import os; os.kill(os.getpid(), 9)", "the script was killed, most likely by the system for want of memory"),
         ("raise SystemExit(137)", "the script was killed"),
+        ("import sys; print('no images', file=sys.stderr); sys.exit(65)", r"no images[\s\S]*leave out `--jsonl`"),
         ("raise SystemExit(3)", "the script ended with exit code 3"),
         (
             "import sys; sys.stderr.write('x' * 60_000_000); sys.exit('\\nno such word')",
             "cannot be prepared: no such word",
         ),
     ],
-    ids=["killed", "killed-under-uv", "silent", "long-log"],
+    ids=["killed", "killed-under-uv", "unfit", "silent", "long-log"],
 )
 def test_a_script_that_fails_says_why(tmp_path: Path, script: str, message: str) -> None:
     """Also one that wrote nothing, or more than is read."""

@@ -27,6 +27,8 @@ MARK: Final = "HOLDFAST_ROWS"
 """Variable by which processes are known that the script started, wherever they went."""
 KILLED: Final = (-SIGKILL, 128 + SIGKILL)
 """Exit codes of a script that was killed: the second one through `uv run`."""
+UNFIT: Final = 65
+"""Exit code of a script whose rows the file format cannot hold."""
 PART_BYTES: Final = 1 << 20
 MOST_NAMES: Final = 5
 """Files that are named in an error."""
@@ -172,4 +174,6 @@ def _failure(code: int, log: Path) -> UsageError:
         text = read_both_ends(log, LOG_BYTES).strip()[-SHOWN:]
     last = next(reversed(text.splitlines()), f"the script ended with exit code {code}")
     what = f"the rows cannot be prepared: {last}"
+    if code == UNFIT:
+        return UsageError(what, where="--jsonl", fix="leave out `--jsonl`: the rows are then kept as Parquet")
     return UsageError(what, where="dataset", fix="correct the data, or the function that rewrites it")

@@ -226,6 +226,25 @@ def test_a_stream_has_no_strata(sample: str) -> None:
         render_script(job, name="demo", sources={})
 
 
+@pytest.mark.parametrize("has_type", [True, False])
+def test_rows_with_images_are_not_json_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, has_type: bool
+) -> None:
+    """The script says so before it writes, and names Parquet; images may be bytes of no special type."""
+    from datasets import Dataset, Image, List
+
+    rows = Dataset.from_dict({"images": [[{"bytes": b"\xff\xd8", "path": None}]]})
+    script = rendered()
+    script.load_data = lambda: (rows.cast_column("images", List(Image())) if has_type else rows, None, {})
+    monkeypatch.setattr(sys, "argv", ["rows.py", "--to", str(tmp_path), "--jsonl"])
+
+    with pytest.raises(SystemExit) as ended:
+        script.main()
+    assert ended.value.code == 65
+    assert "Parquet can" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_written_rows_are_read_back(load: Load, place: Path) -> None:
     """By `load_dataset`, as they were, with both splits; the card says how they came to be."""
     dataset = {"rows": 30, "sample": "stratified", "by": "topic", "eval_fraction": 0.2}

@@ -41,7 +41,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "mlflow": (),
     "accelerate.utils": ("broadcast_object_list", "gather_object"),
     "datasets": (
-        *("Dataset", "Features", "Image", "LargeList", "List", "Value", "concatenate_datasets", "interleave_datasets"),
+        *("Audio", "Dataset", "Features", "Image", "LargeList", "List", "Value", "concatenate_datasets", "interleave_datasets"),
         *("load_dataset", "load_dataset_builder"),
     ),
     "datasets.table": ("embed_table_storage",),
