@@ -38,12 +38,14 @@ def saver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Save:
 
 @pytest.fixture(name="scripts")
 def stub_writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The scripts that would prepare rows. In place of rows, they leave their record alone."""
+    """The scripts that would prepare rows, of which there is one, whatever the script."""
     scripts: list[str] = []
 
     def write(words: Sequence[str], script: str, folder: Path, options: Sequence[str], variables: object) -> None:
         scripts.append(script)
         folder.mkdir(exist_ok=True)
+        for split in ("train", "test"):
+            (folder / f"{split}.jsonl").write_text('{"prompt": "a", "completion": " b"}\n')
         record = {"made_by": "holdfast", "key": options[1], "sources": [], "map": None, "chosen": {}, "files": {}}
         (folder / "rows.json").write_text(json.dumps({**record, "datasets": "5"}))
 
@@ -140,6 +142,19 @@ def test_what_cannot_be_kept_is_refused(data: str, more: dict[str, object], mess
     """With the reason."""
     with pytest.raises(UsageError, match=message):
         inspect(data, offline=True, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("save")
+def test_options_about_the_data_decide_what_is_prepared(scripts: list[str]) -> None:
+    """As they do without `--save`; a name that looks like a number stays one."""
+    sets = ["dataset.split=test"]
+    result = inspect("job.yaml", split="train[:50%]", config="2024", set=sets, save="kept", offline=True)
+
+    assert [line for line in scripts[0].splitlines() if line.startswith(("CONFIG", "SPLIT"))] == [
+        'CONFIG = "2024"',
+        'SPLIT = "train[:50%]"',
+    ]
+    assert (result.dataset.path, result.dataset.split) == ("kept", "train")
 
 
 @pytest.mark.usefixtures("save")

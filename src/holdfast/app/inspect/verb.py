@@ -1,5 +1,6 @@
 """The verb `inspect`: what a dataset is, which methods can train on it, what is wrong with its rows, and what fixes it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -111,8 +112,10 @@ def _request(
         return read_request(data, edits, sets)
     from holdfast.app.inspect.saving import save_rows
 
-    document = save_rows(data, tuple(sets), Path(as_path(save)), jsonl=jsonl, offline=offline)
-    return document.with_values([each for each in edits if not each.key.startswith("dataset.")], TYPED)
+    chosen = [each for each in edits if isinstance(each, Set) and each.key.startswith("dataset.")]
+    chooses = (f"{each.key}={json.dumps(each.value)}" for each in chosen)  # a text of YAML too
+    document = save_rows(data, (*sets, *chooses), Path(as_path(save)), jsonl=jsonl, offline=offline)
+    return document.with_values([each for each in edits if each not in chosen], TYPED)
 
 
 def _read_method(document: Document) -> Method | None:
