@@ -3,7 +3,7 @@
 ## What it does
 Checks `dataset.sample` and `dataset.mix` of a job file against the data, as far as its columns and rows are known without reading
 every row: whether the column of `dataset.by` exists, whether each dataset of a mixture can be read, and whether it has enough rows for
-its weight.
+its weight. Streams always have enough: those that end begin again.
 
 ## Why is this bad
 The job fails when it loads its data, after its environment is built.
@@ -24,7 +24,7 @@ from holdfast.core.numbers import is_count, is_number
 
 LARGEST: Final = 1e9
 """Weights above are as good as this one."""
-BY, MIX, ROWS = "dataset.by", "dataset.mix", "dataset.rows"
+BY, MIX, ROWS, STREAMING = "dataset.by", "dataset.mix", "dataset.rows", "dataset.streaming"
 
 
 def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
@@ -54,8 +54,9 @@ def _absent_columns(job: Document, named: dict[str, Dataset]) -> Iterator[Findin
 
 
 def _lacking_rows(job: Document, dataset: Dataset, weights: list[float]) -> Iterator[Finding]:
-    wanted = job.get(ROWS, None)
-    if not is_count(wanted):
+    wanted, streams = job.get(ROWS, None), job.get(STREAMING, None)
+    _require_seen(streams, STREAMING)
+    if streams or not is_count(wanted):  # streams that end begin again
         return
     for at, (part, count) in enumerate(zip(dataset.parts, split_number(wanted, weights), strict=True)):
         key = "dataset" if at == 0 else f"{MIX}.{at - 1}"
@@ -105,6 +106,7 @@ dataset:
   weight: 3
   mix: [sums.jsonl]
 """
+STREAMED = MIXED.replace("rows: 100", "rows: 1000\n  streaming: true") + "train: {max_steps: 10}\n"
 CHATS = Dataset(columns=("messages", "topic"), rows=80)
 SUMS = Dataset(columns=("messages",), rows=80)
 
@@ -134,5 +136,7 @@ RULE = Rule(
         Case(job=SAMPLED, facts={"dataset": Dataset(columns=())}),
         Case(job=MIXED, facts=_parts(CHATS, SUMS)),
         Case(job=MIXED.replace("rows: 100", "rows: 500"), facts=_parts(None, None)),
+        Case(job=STREAMED, facts=_parts(CHATS, SUMS)),
+        Case(job=STREAMED.replace("weight: 3", "weight: 5000"), facts=_parts(CHATS, SUMS)),
     ),
 )
