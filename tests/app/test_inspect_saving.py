@@ -41,7 +41,7 @@ def stub_writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The scripts that would prepare rows, of which there is one, whatever the script."""
     scripts: list[str] = []
 
-    def write(words: Sequence[str], script: str, folder: Path, options: Sequence[str], variables: object) -> None:
+    def write(_words: object, script: str, folder: Path, options: Sequence[str], _variables: object) -> None:
         scripts.append(script)
         folder.mkdir(exist_ok=True)
         for split in ("train", "test"):

@@ -140,6 +140,20 @@ def test_message_says_what_and_how(line: str, message: str) -> None:
     assert problem.startswith(f"{len(rest.splitlines()) + 1}:")
 
 
+def test_keys_of_the_data_that_do_not_fit_are_told_at_once() -> None:
+    """Each at its own place."""
+    job = "method: sft\nmodel: m\ndataset:\n  path: rows.jsonl\n"
+
+    assert told(f"{job}  sample: stratified\n  weight: 2\n") == [
+        "5:3 `dataset.sample`: `stratified` needs `rows` (how many are chosen) and `by` (a column); correct `dataset.sample`",
+        "6:3 `dataset.weight`: it is for mixtures, and there is no other dataset in `mix`; correct `dataset.weight`",
+    ]
+    assert told(f"{job}  by: topic\n  sample: head\n") == [
+        "5:3 `dataset.by`: it is for `sample: stratified` and `sample: length`; correct `dataset.by`",
+        "6:3 `dataset.sample`: `head` needs `rows` (how many are chosen); correct `dataset.sample`",
+    ]
+
+
 def test_missing_keys_are_told() -> None:
     """Each key that every job has is asked for, at the place it is missing from."""
     assert told("name: x\nevaluate:\n  - metric: loss\n") == [

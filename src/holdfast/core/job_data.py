@@ -1,10 +1,11 @@
 """The data of a job: which rows are trained on, and how they are chosen."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt, model_validator
 
-from holdfast.core.job_problems import FUNCTION
+from holdfast.core.job_problems import FUNCTION, UnfitKeysError
 from holdfast.core.strict_part import StrictPart
 
 LONGEST_NAME: Final = 255
@@ -80,12 +81,18 @@ class Data(StrictPart):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Data":
-        if self.sample and not self.rows and not self.mix:
-            raise ValueError("`sample` chooses among rows: say how many with `rows`")
-        if self.sample == "stratified" and not self.by:
-            raise ValueError("`sample: stratified` needs a column: name it with `by`")
-        if self.by and self.sample not in ("stratified", "length"):
-            raise ValueError("`by` is for `sample: stratified` and `sample: length`")
-        if self.weight and not self.mix:
-            raise ValueError("`weight` is for mixtures, and there is no other dataset in `mix`")
+        if problems := dict(self._unfit_keys()):
+            raise UnfitKeysError(problems)
         return self
+
+    def _unfit_keys(self) -> Iterator[tuple[str, str]]:
+        needs = [
+            *(["`rows` (how many are chosen)"] if self.sample and not self.rows and not self.mix else []),
+            *(["`by` (a column)"] if self.sample == "stratified" and not self.by else []),
+        ]
+        if needs:
+            yield "sample", f"`{self.sample}` needs {' and '.join(needs)}"
+        if self.by and self.sample not in ("stratified", "length"):
+            yield "by", "it is for `sample: stratified` and `sample: length`"
+        if self.weight and not self.mix:
+            yield "weight", "it is for mixtures, and there is no other dataset in `mix`"

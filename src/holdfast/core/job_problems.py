@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, Final
 
@@ -125,6 +125,18 @@ TRAINER_ARGUMENTS = frozenset(
 """The trainer's commonest arguments, which people look for at the top level. Source: the config classes of TRL 1.16."""
 
 
+class UnfitKeysError(ValueError):
+    """Keys of a part that do not fit its other keys: all of them, for pydantic would show the first alone.
+
+    Attributes:
+        problems: What is wrong, by key.
+    """
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = problems
+
+
 def job_errors(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
     """Return pydantic's errors of a job as job errors: see `schema_errors`."""
     return schema_errors(document, errors, known, meant_keys, "; an argument of the trainer stands under `train:`")
@@ -148,7 +160,7 @@ def schema_errors(
         find_meant: Gives the keys that an unknown one may stand for.
         hint: What is added where an unknown key stands at the top and is like none.
     """
-    errors = list(errors)
+    errors = [each for error in errors for each in _separate(error)]
     meant = {error["loc"]: find_meant(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
     misspelt = {key for keys in meant.values() for key in keys}
     problems = [
@@ -157,6 +169,16 @@ def schema_errors(
         if error["type"] != "missing" or error["loc"] not in misspelt
     ]
     return shorten(sorted(problems, key=lambda problem: _order(problem.spot, document.path)))
+
+
+def _separate(error: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield an error of pydantic; in place of one about several keys, one for each."""
+    cause = error.get("ctx", {}).get("error")
+    if not isinstance(cause, UnfitKeysError):
+        yield error
+        return
+    for key, text in cause.problems.items():
+        yield {**error, "loc": (*error["loc"], key), "ctx": {"error": text}}
 
 
 def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
