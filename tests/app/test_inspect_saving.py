@@ -103,7 +103,7 @@ def test_what_has_changed_is_prepared_again(save: Save, tmp_path: Path, change: 
 
 @pytest.mark.long
 def test_a_function_that_fails_leaves_what_was_there(save: Save, tmp_path: Path) -> None:
-    """Its last line is shown, and the rows of before are still whole."""
+    """Its last line is shown, and the earlier rows are still whole."""
     save()
     (tmp_path / "prepare.py").write_text("def upper(row):\n    raise ValueError('no such word')\n")
 

@@ -68,7 +68,7 @@ class Data(StrictPart):
     by: str | None = None
     """Column that `sample` looks at."""
     mix: list[Mixed] = []
-    """Further datasets to train on. The rows of all datasets are mixed in proportion to their weights, and no row is used twice. With `rows`, so
+    """Further datasets to train on. The rows of all datasets are mixed in proportion to their weights, and no row is used twice. With `rows`, that
     many in total; otherwise as many as the weights allow."""
     weight: Weight | None = None
     """Weight of this dataset in the mixture. Default: 1."""

@@ -22,8 +22,8 @@ from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severit
 from holdfast.core.nearest import nearest
 from holdfast.core.numbers import is_count, is_number
 
-LARGEST: Final = 1e9
-"""Weights above are as good as this one."""
+LARGEST: Final = 1e100
+"""Larger weights count as this one, so that their sums are finite."""
 BY, MIX, ROWS, STREAMING = "dataset.by", "dataset.mix", "dataset.rows", "dataset.streaming"
 
 
@@ -78,7 +78,7 @@ def _weight_of(each: object) -> float:
 
 def _weight(value: object) -> float:
     _require_seen(value, "dataset.weight")
-    return float(value) if is_number(value) and 0 < value < LARGEST else 1.0
+    return float(min(value, LARGEST)) if is_number(value) and value > 0 else 1.0
 
 
 def _require_seen(value: object, key: str) -> None:
@@ -130,6 +130,7 @@ RULE = Rule(
         Case(job=MIXED, facts=_parts(CHATS, Dataset(problem="no such file: sums.jsonl")), at="dataset.mix.0"),
         Case(job=MIXED.replace("rows: 100", "rows: 110"), facts=_parts(CHATS, SUMS), at="dataset"),
         Case(job=MIXED.replace("weight: 3", "weight: 1000"), facts=_parts(None, SUMS), at="dataset.mix.0"),
+        Case(job=MIXED.replace("weight: 3", "weight: 3.0e+12"), facts=_parts(None, SUMS), at="dataset.mix.0"),
     ),
     good=(
         Case(job=SAMPLED, facts={"dataset": CHATS}),
