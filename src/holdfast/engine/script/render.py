@@ -41,8 +41,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "mlflow": (),
     "accelerate.utils": ("broadcast_object_list", "gather_object"),
     "datasets": (
-        *("Audio", "Dataset", "Features", "Image", "LargeList", "List", "Value", "concatenate_datasets", "interleave_datasets"),
-        *("load_dataset", "load_dataset_builder"),
+        *("Audio", "Dataset", "Features", "Image", "LargeList", "List", "Value"),
+        *("concatenate_datasets", "interleave_datasets", "load_dataset", "load_dataset_builder"),
     ),
     "datasets.table": ("embed_table_storage",),
     "huggingface_hub": ("HfApi",),
