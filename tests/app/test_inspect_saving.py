@@ -46,7 +46,14 @@ def stub_writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         folder.mkdir(exist_ok=True)
         for split in ("train", "test"):
             (folder / f"{split}.jsonl").write_text('{"prompt": "a", "completion": " b"}\n')
-        record = {"made_by": "holdfast", "key": options[1], "sources": [], "map": None, "chosen": {}, "files": {}}
+        record: dict[str, object] = {
+            "made_by": "holdfast",
+            "key": options[1],
+            "sources": [],
+            "map": None,
+            "chosen": {},
+            "files": {},
+        }
         (folder / "rows.json").write_text(json.dumps({**record, "datasets": "5"}))
 
     monkeypatch.setattr(saving, "write_rows", write)
