@@ -27,7 +27,7 @@ Text = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
 """A path, or a name of the Hub."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What numpy takes."""
-Weight = Annotated[float, Field(gt=0)]
+Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 SampleStrategy = Literal["random", "head", "stratified", "length"]
 
 

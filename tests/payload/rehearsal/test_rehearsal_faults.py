@@ -46,7 +46,7 @@ def test_a_length_that_cuts_off_every_answer_is_the_cause(rehearse: Rehearse, me
 
 def test_the_length_that_is_advised_lets_the_answers_in(rehearse: Rehearse) -> None:
     """The rehearsal of the same job passes with it."""
-    failure = rehearse(job("answers-cut-off", "SFT", row=LONG_PROMPTS, settings="max_length=8")).failures[0]
+    failure = rehearse(job("answers-cut-off-sft", "SFT", row=LONG_PROMPTS, settings="max_length=8")).failures[0]
     (advised,) = re.findall(r"`max_length` to (\d+), the length of the longest row", failure.cause.fix)
     assert told(rehearse(job("answers-fit", "SFT", row=LONG_PROMPTS, settings=f"max_length={advised}"))) == []
 

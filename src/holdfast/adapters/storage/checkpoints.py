@@ -142,8 +142,11 @@ def newest_whole(
 
 def _lacking(folder: Path) -> list[CheckpointProblem]:
     """Return the files without which training would not resume as it was."""
-    absent = [name for name in RESUMABLE if not (folder / name).exists()]
-    return [CheckpointProblem(name, "missing: training cannot resume") for name in absent]
+    absent = [name for name in RESUMABLE if not (folder / name).is_file()]
+    problems = [CheckpointProblem(name, "missing: training cannot resume") for name in absent]
+    if STATE not in absent and step_in(folder) is None:
+        problems.append(CheckpointProblem(STATE, "does not say at which step it was saved: training cannot resume"))
+    return problems
 
 
 def _step_of(path: Path) -> int | None:

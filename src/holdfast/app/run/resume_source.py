@@ -1,6 +1,7 @@
 """The checkpoint that a run is started from, with `--resume-from`: of another run, of any trainer, or on the Hub."""
 
 import os
+from os.path import isdir
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ def absolute_source(named: str) -> str:
     if not named or named.startswith(HUB):
         return named
     path = Path(named).expanduser()
-    if not path.is_dir():
+    if not isdir(path):  # which is False for a name that is too long, too
         raise UsageError(f"no such checkpoint: {named}", where=OPTION, fix="name a folder, or `hf://owner/name`")
     return str(path.absolute())
 

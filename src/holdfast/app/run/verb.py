@@ -72,7 +72,7 @@ def run(
         offline=offline,
         rehearse=rehearse,
         address=named if path != named else None,
-        resume_from=absolute_source(as_path(resume_from)) if resume_from else "",
+        resume_from="" if resume_from is None else absolute_source(as_path(resume_from)),
     )
     job = check_job(request, path, runs)
     if not try_first or job.plan is None:

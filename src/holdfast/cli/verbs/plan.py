@@ -66,6 +66,20 @@ def command(
         apply=apply,
         offline=offline,
     )
+    code = options.print_result(result, format_, render_plan)
     if html:
-        Path(html).write_text(redacted(render_html(result)), encoding="utf-8")
-    return options.print_result(result, format_, render_plan)
+        write_page(html, redacted(render_html(result)))
+    return code
+
+
+def write_page(path: str, text: str) -> None:
+    """Write a page into a file.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        what = f"the page cannot be written: {error.strerror}"
+        raise UsageError(what, where=path, fix="name a file in a folder that you may write to") from error
