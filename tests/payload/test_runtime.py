@@ -1,5 +1,6 @@
 """The runtime that travels: what it says of real trainings, and that it saves, stops and resumes them exactly."""
 
+import hashlib
 import importlib
 import itertools
 import json
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 import types
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -749,13 +751,67 @@ def test_rows_are_the_same_by_their_content_and_order() -> None:
     again = datasets.Dataset.from_list(rows.to_list())
     with_images = rows.add_column("image", ["/here/a.png"] * 3000).cast_column("image", datasets.Image())
     with_reference = rows.add_column("ref_chosen_logps", [0.5] * 3000)
-    told = runtime.describe_rows(rows)
+    told = runtime.fingerprint_rows(rows)
 
-    assert runtime.describe_rows(with_reference) == told
+    assert runtime.fingerprint_rows(with_reference) == told
     assert told.startswith("3000 rows, ")
-    assert (runtime.describe_rows(again), runtime.describe_rows(with_images)) == (told, told)
-    assert len({told, *map(runtime.describe_rows, (rows.select(range(2999)), rows.shuffle(seed=1)))}) == 3
-    assert [runtime.describe_rows(each) for each in (None, rows.to_iterable_dataset(), [1, 2])] == ["", "", ""]
+    assert (runtime.fingerprint_rows(again), runtime.fingerprint_rows(with_images)) == (told, told)
+    assert len({told, *map(runtime.fingerprint_rows, (rows.select(range(2999)), rows.shuffle(seed=1)))}) == 3
+    assert [runtime.fingerprint_rows(each) for each in (None, rows.to_iterable_dataset(), [1, 2])] == ["", "", ""]
+
+
+def test_rows_are_read_without_filling_the_memory() -> None:
+    """Of long rows, the beginning and the length of each column count; none becomes Python objects."""
+    datasets = pytest.importorskip("datasets")
+    long = [[0] * 50_000 for _ in range(20)]
+    rows = datasets.Dataset.from_dict({"long": long, "short": list(range(20))})
+    tracemalloc.start()
+    told = runtime.fingerprint_rows(rows)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < 2e6
+    others = (
+        {"long": [*long[:-1], long[-1][1:]]},
+        {"short": [*range(19), 7]},
+        {"long": [*long[:-1], [1, *long[-1][1:]]]},
+    )
+    changed = [datasets.Dataset.from_dict({**rows.to_dict(), **other}) for other in others]
+    assert len({told, *map(runtime.fingerprint_rows, changed)}) == 4
+
+
+@pytest.mark.parametrize("sizes", [[3], [100] * 4, [1, 1000, 5], []])
+def test_of_many_bytes_only_so_many_are_hashed(sizes: list[int]) -> None:
+    """Short buffers are hashed whole, so that a long one beside them does not hide them."""
+    digest = hashlib.sha256()
+    read = runtime.hash_heads(digest, [memoryview(bytes(size)) for size in sizes], 90)
+
+    assert read == min(90, sum(sizes)) or (read < 90 and max(sizes) > 90)
+    assert (digest.digest() != hashlib.sha256().digest()) == bool(sizes)
+
+
+def test_equal_content_has_equal_buffers_whatever_it_is_a_slice_of() -> None:
+    """Of each type that a dataset has, with and without values that are missing."""
+    arrow = pytest.importorskip("pyarrow")
+    importlib.import_module("pyarrow.compute")
+    ints, texts = [[1, 2], None, [3, 4]], ["a", None, "bb"]
+    records = [{"a": text, "b": numbers} for text, numbers in zip(texts, ints, strict=True)]
+    columns = [
+        (ints, [arrow.list_(arrow.int64()), arrow.large_list(arrow.int8()), arrow.list_(arrow.int32(), 2)]),
+        (texts, [arrow.string(), arrow.large_string(), arrow.dictionary(arrow.int8(), arrow.string())]),
+        ([b"ab", None, b"cd"], [arrow.binary(), arrow.binary(2)]),
+        ([True, None, False], [arrow.bool_()]),
+        ([1, None, 0], [arrow.float32(), arrow.timestamp("us")]),
+        ([None, records[0], records[2]], [arrow.struct({"a": arrow.string(), "b": arrow.list_(arrow.int64())})]),
+        ([records, None, []], [arrow.list_(arrow.struct({"a": arrow.string(), "b": arrow.list_(arrow.int64())}))]),
+        ([None, None, None], [arrow.null()]),
+    ]
+    for values, kinds in columns:
+        for kind, start in itertools.product(kinds, range(3)):
+            part, alone = arrow.array(values, kind).slice(start), arrow.array(values[start:], kind)
+            assert [bytes(each) for each in runtime.content_of(part)] == [
+                bytes(each) for each in runtime.content_of(alone)
+            ]
 
 
 def test_only_settings_that_both_have_are_compared(tmp_path: Path) -> None:

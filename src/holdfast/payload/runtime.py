@@ -93,6 +93,7 @@ RESTORED = (  # settings that a checkpoint goes on with, or that decide which ro
     "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps", "warmup_ratio", "seed", "data_seed",
 )  # fmt: skip
 SAMPLED = 1000  # rows that stand for a dataset
+ROW_BYTES, SAMPLED_BYTES = 64 << 10, 16 << 20  # that are read of a row, and of all of them
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
 
 
@@ -598,7 +599,8 @@ class TrainerWatch:
         self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
-        self._settings = describe_settings(args, state.max_steps, optimizer, self._trainer.train_dataset)
+        if args.process_index == 0:  # it alone writes manifests
+            self._settings = describe_settings(args, state.max_steps, optimizer, self._trainer.train_dataset)
         self._compare_with_checkpoint()
         self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
         self._attempt.pulse.take_longest_s()
@@ -1022,24 +1024,76 @@ def describe_settings(args: Any, max_steps: int, optimizer: Any, dataset: Any) -
     own = {name: config[name] for name in RESTORED if name in config}
     kind = type(getattr(optimizer, "optimizer", optimizer)).__name__  # accelerate wraps it
     versions = {name: module.__version__.partition("+")[0] for name in LIBRARIES if (module := sys.modules.get(name))}
-    data = describe_rows(dataset)
+    data = fingerprint_rows(dataset)
     settings = {**own, "optimizer": kind, "max_steps": max_steps, **({"data": data} if data else {}), **versions}
     return dict(json.loads(json.dumps(settings)))
 
 
-def describe_rows(dataset: Any) -> str:
+def fingerprint_rows(dataset: Any) -> str:
     """Return the number of rows of a dataset and a hash of at most `SAMPLED` of them, in order; empty if it has no table of rows.
 
+    Rows are read one at a time, and never as Python objects. Of long ones, the beginning of each column counts, and its length.
     Images, audio and the like are left out: they may be paths, which differ between machines. So are log-probabilities of a reference model,
     which a trainer adds to the rows (`precompute_ref_log_probs`): their last digits depend on the batch.
     """
     with suppress(Exception):  # datasets of other releases and other makers
-        kinds = dataset.features.items()
+        kinds = sorted(dataset.features.items())
         columns = [name for name, kind in kinds if "decode=" not in repr(kind) and "logps" not in name]
+        rows, digest, left = dataset.select_columns(columns).with_format("arrow"), hashlib.sha256(), SAMPLED_BYTES
         chosen = [*range(0, len(dataset), max(1, len(dataset) // SAMPLED))][:SAMPLED]
-        rows = dataset.select_columns(columns).with_format("arrow")[chosen].to_pylist()
-        return f"{len(dataset)} rows, {hashlib.sha256(repr(rows).encode()).hexdigest()[:16]}"
+        digest.update(repr(columns).encode())
+        for count, number in enumerate(chosen):
+            row = rows[number]
+            chunks = [chunk for name in columns for chunk in row.column(name).chunks if len(chunk)]
+            buffers = [memoryview(each) for chunk in chunks for each in content_of(chunk)]
+            left -= hash_heads(digest, buffers, min(ROW_BYTES, left // (len(chosen) - count)))
+        return f"{len(dataset)} rows, {digest.hexdigest()[:16]}"
     return ""
+
+
+def hash_heads(digest: Any, buffers: list[memoryview], most: int) -> int:
+    """Hash the sizes of buffers, and their beginnings, of at most so many bytes in all; return how many these were."""
+    read = 0
+    for count, each in enumerate(buffers):
+        head = each[: (most - read) // (len(buffers) - count)]  # what short ones leave is for those after them
+        digest.update(b"%d:" % each.nbytes)
+        digest.update(head)
+        read += len(head)
+    return read
+
+
+def content_of(array: Any) -> Iterable[Any]:
+    """Yield the buffers of an Arrow array's content: the same for equal content, whatever it is a slice of."""
+    if array.null_count:
+        yield from content_of(array.is_valid())
+        array = array.drop_null()
+    array, arrow = without_wrapping(array), sys.modules["pyarrow"]
+    kind, types, compute = array.type, arrow.types, sys.modules["pyarrow.compute"]
+    if types.is_struct(kind):
+        for each in array.flatten():
+            yield from content_of(each)
+    elif types.is_nested(kind):  # a list
+        yield from content_of(compute.list_value_length(array).cast(arrow.int64()))
+        yield from content_of(array.flatten())
+    elif types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
+        width = kind.bit_width // 8
+        yield array.buffers()[1].slice(array.offset * width, len(array) * width) if len(array) else b""
+    else:  # text, or bytes
+        array = array.cast(arrow.large_binary())
+        yield from content_of(compute.binary_length(array))
+        _, offsets, text = array.buffers()
+        first, last = (memoryview(offsets).cast("q")[at] for at in (array.offset, array.offset + len(array)))
+        yield text.slice(first, last - first) if text else b""
+
+
+def without_wrapping(array: Any) -> Any:
+    """Return an Arrow array without an extension type or a dictionary; what has no whole bytes becomes bytes."""
+    arrow, kind = sys.modules["pyarrow"], array.type
+    if isinstance(kind, arrow.BaseExtensionType):
+        return array.storage
+    if arrow.types.is_dictionary(kind):
+        return array.dictionary_decode()
+    return array.cast(arrow.uint8()) if arrow.types.is_boolean(kind) or arrow.types.is_null(kind) else array
 
 
 def saved_settings(checkpoint: Path) -> dict[str, Any]:
