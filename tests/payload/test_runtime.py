@@ -837,6 +837,14 @@ def test_a_change_is_accepted_by_its_value_or_by_its_name(accepted: dict[str, An
     assert runtime.is_accepted({"key": "seed", "before": 1, "after": 3}, accepted) is expected
 
 
+GOES_ON = SimpleNamespace(should_training_stop=False)
+
+
+def saving(folder: Path, strategy: str = "steps") -> SimpleNamespace:
+    """Return the arguments of a trainer that saves into a folder."""
+    return SimpleNamespace(output_dir=str(folder), device="cpu", process_index=0, world_size=1, save_strategy=strategy)
+
+
 def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Trainer` pushes before its callbacks have seen the save; older checkpoints are deleted after that."""
     folder = tmp_path / "checkpoint-1"
@@ -849,17 +857,33 @@ def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path, monkey
     watch = runtime.TrainerWatch(
         SimpleNamespace(), runtime.AttemptProcess(tmp_path), stop, pushes, [lambda: order.append("rotate")]
     )
-    arguments = SimpleNamespace(output_dir=str(tmp_path), device="cpu", process_index=0, world_size=1)
-    watch.on_save(arguments, SimpleNamespace(global_step=1, max_steps=2), None)
+    watch.on_save(saving(tmp_path), SimpleNamespace(global_step=1, max_steps=2), GOES_ON)
 
     assert order == ["push True", "rotate"]
 
 
-@pytest.mark.parametrize(("free", "step", "leaves"), [(3, 1, True), (4000, 1, False), (3, 2, False), (None, 1, False)])
+@pytest.mark.parametrize(
+    ("free", "step", "strategy", "ends", "leaves"),
+    [
+        (3, 1, "steps", False, True),
+        (4000, 1, "steps", False, False),
+        (3, 2, "steps", False, False),
+        (None, 1, "steps", False, False),
+        (3, 1, "steps", True, False),
+        (3, 1, "best", False, False),
+    ],
+)
 def test_a_training_ends_before_a_save_that_cannot_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int | None, step: int, *, leaves: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free: int | None,
+    step: int,
+    strategy: str,
+    *,
+    ends: bool,
+    leaves: bool,
 ) -> None:
-    """When the one before is whole, and nothing is lost. Not after the last one, nor if the file system does not tell what is free."""
+    """When the one before is whole, and nothing is lost. Not if none need follow, nor if the file system does not tell what is free."""
     usage = SimpleNamespace(total=10_000 if free is not None else 0, free=free or 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     distributed = SimpleNamespace(is_available=lambda: False)
@@ -870,10 +894,10 @@ def test_a_training_ends_before_a_save_that_cannot_fit(
     attempt = runtime.AttemptProcess(tmp_path)
     stop: Any = SimpleNamespace(agreed=lambda _: False)
     watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
-    arguments = SimpleNamespace(output_dir=str(tmp_path), device="cpu", process_index=0, world_size=1)
+    control = SimpleNamespace(should_training_stop=ends)
 
     with pytest.raises(SystemExit) if leaves else nullcontext():
-        watch.on_save(arguments, SimpleNamespace(global_step=step, max_steps=2), None)
+        watch.on_save(saving(tmp_path, strategy), SimpleNamespace(global_step=step, max_steps=2), control)
 
     assert (attempt.ending.reason == "disk-full") == leaves
     assert (folder / runtime.MANIFEST).exists()

@@ -681,7 +681,7 @@ class TrainerWatch:
         self._live(state, control)
         self._lap()
 
-    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Seal the checkpoint when every rank has written its part; only then may older ones go."""
         end_callbacks(self._attempt)
         leaving = self._stop.agreed(args.device)
@@ -704,7 +704,9 @@ class TrainerWatch:
         if leaving and state.global_step < state.max_steps:
             self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
             self._stop.leave()
-        self._leave_full_disk(folder, size, args.device, is_last=state.global_step >= state.max_steps)
+        is_last = control.should_training_stop or state.global_step >= state.max_steps
+        # With "best", nobody knows whether another one follows.
+        self._leave_full_disk(folder, size, args.device, is_last=is_last or args.save_strategy == "best")
 
     def _leave_full_disk(self, folder: Path, size: int, device: Any, *, is_last: bool) -> None:
         """End the training if the next checkpoint, as large as the last one, cannot fit: now nothing is lost, and then the steps between are."""
