@@ -837,6 +837,13 @@ def test_a_change_is_accepted_by_its_value_or_by_its_name(accepted: dict[str, An
     assert runtime.is_accepted({"key": "seed", "before": 1, "after": 3}, accepted) is expected
 
 
+def stop_of(attempt: runtime.AttemptProcess, monkeypatch: pytest.MonkeyPatch) -> runtime.StopRequest:
+    """Return the stop request of an attempt that takes no signal away from the tests."""
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("os.register_at_fork", lambda **_: None)
+    return runtime.StopRequest(attempt)
+
+
 GOES_ON = SimpleNamespace(should_training_stop=False)
 
 
@@ -863,14 +870,14 @@ def test_an_upload_of_a_checkpoint_waits_for_its_manifest(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    ("free", "step", "strategy", "ends", "leaves"),
+    ("free", "step", "strategy", "leaves"),
     [
-        (3, 1, "steps", False, True),
-        (4000, 1, "steps", False, False),
-        (3, 2, "steps", False, False),
-        (None, 1, "steps", False, False),
-        (3, 1, "steps", True, False),
-        (3, 1, "best", False, False),
+        (3, 1, "steps", True),
+        (4000, 1, "steps", False),
+        (3, 2, "steps", False),
+        (None, 1, "steps", False),
+        (3, 1, "is over", False),
+        (3, 1, "best", False),
     ],
 )
 def test_a_training_ends_before_a_save_that_cannot_fit(
@@ -880,7 +887,6 @@ def test_a_training_ends_before_a_save_that_cannot_fit(
     step: int,
     strategy: str,
     *,
-    ends: bool,
     leaves: bool,
 ) -> None:
     """When the one before is whole, and nothing is lost. Not if none need follow, nor if the file system does not tell what is free."""
@@ -892,15 +898,43 @@ def test_a_training_ends_before_a_save_that_cannot_fit(
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(bytes(2000))
     attempt = runtime.AttemptProcess(tmp_path)
-    stop: Any = SimpleNamespace(agreed=lambda _: False)
+    stop = stop_of(attempt, monkeypatch)
     watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
-    control = SimpleNamespace(should_training_stop=ends)
+    control = SimpleNamespace(should_training_stop=strategy == "is over")
 
     with pytest.raises(SystemExit) if leaves else nullcontext():
         watch.on_save(saving(tmp_path, strategy), SimpleNamespace(global_step=step, max_steps=2), control)
 
     assert (attempt.ending.reason == "disk-full") == leaves
     assert (folder / runtime.MANIFEST).exists()
+
+
+@pytest.mark.parametrize(("rank", "seed", "leaves"), [(0, 2, True), (1, 2, True), (0, 1, False), (1, 1, False)])
+def test_rank_0_compares_and_all_ranks_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, seed: int, *, leaves: bool
+) -> None:
+    """One whose files or settings differ goes the way of the others; the signal by which a launcher ends the rest changes no ending."""
+    monkeypatch.setenv("RANK", str(rank))
+    (tmp_path / runtime.MANIFEST).write_text('{"settings": {"seed": 1}}')
+    attempt = runtime.AttemptProcess(tmp_path / "attempt")
+    stop = stop_of(attempt, monkeypatch)
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
+    monkeypatch.setattr(watch, "_settings", {"seed": seed if rank == 0 else 2})
+    verdicts = list[int]()
+
+    def of_ranks(number: int, _device: Any) -> int:
+        verdicts.append(number)
+        return int(leaves)
+
+    monkeypatch.setattr(runtime, "largest_of_ranks", of_ranks)
+    attempt.resumes = tmp_path
+    with pytest.raises(SystemExit) if leaves else nullcontext():
+        watch._compare_with_checkpoint(SimpleNamespace(process_index=rank, device="cpu"))
+    if leaves:
+        stop._hear(signal.SIGTERM, None)
+
+    assert verdicts == [int(leaves and not rank)]
+    assert attempt.ending.reason == ("settings-changed" if leaves else "finished")
 
 
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

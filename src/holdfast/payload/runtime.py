@@ -512,6 +512,7 @@ class StopRequest:
 
     def __init__(self, attempt: AttemptProcess) -> None:
         self._attempt, self._number, self._heard_s = attempt, 0, 0.0
+        self._failed = False  # no signal makes a stop of that
         self.training = self.trained = False
         self.listen()
         # Workers of data loaders and of `map` are ended by the signals whose handlers they inherit.
@@ -537,12 +538,22 @@ class StopRequest:
         self._attempt.ending = abandoned(reason, "saved and left") if reason else by_signal
         raise SystemExit(STOPPED)
 
+    def fail(self, ending: ScriptEnding) -> None:
+        """End the process in order, as one that failed, when all ranks do so."""
+        self._attempt.ending, self._failed = ending, True
+        self._number = (
+            self._number or signal.SIGTERM
+        )  # torchrun sends it to the ranks that have not left when the first one has
+        self._heard_s = time.monotonic()
+        raise SystemExit(1)
+
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:
         # A process that is abandoned sends itself a signal, which is no second wish of a person's.
         if self._number and not self._attempt.abandoned and time.monotonic() - self._heard_s > ECHO_S:
-            self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
+            if not self._failed:
+                self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
             self._attempt.end()
-            os._exit(STOPPED)
+            os._exit(1 if self._failed else STOPPED)
         if not self._number:
             self._number, self._heard_s = number, time.monotonic()
             if not (self.training or self.trained):
@@ -601,26 +612,28 @@ class TrainerWatch:
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
         if args.process_index == 0:  # it alone writes manifests
             self._settings = describe_settings(args, state.max_steps, optimizer, self._trainer.train_dataset)
-        self._compare_with_checkpoint()
+        self._compare_with_checkpoint(args)
         self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
         self._attempt.pulse.take_longest_s()
         self._lap()
 
-    def _compare_with_checkpoint(self) -> None:
-        """Report how the settings differ from those of the checkpoint that training resumes from; end if nobody accepted that."""
+    def _compare_with_checkpoint(self, args: Any) -> None:
+        """Report how the settings differ from those of the checkpoint that training resumes from; end all ranks if nobody accepted that."""
         checkpoint, self._attempt.resumes = self._attempt.resumes, None
-        if checkpoint is None:
-            return
+        refused = self._refused_changes(checkpoint) if checkpoint and args.process_index == 0 else []
+        if largest_of_ranks(int(bool(refused)), args.device):
+            named = "; ".join(f"{each['key']} {each['before']}, now {each['after']}" for each in refused)
+            because = f"the checkpoint was saved with other settings: {named or 'as rank 0 found'}"
+            self._stop.fail(ScriptEnding("failed", "settings-changed", because[:2000]))
+
+    def _refused_changes(self, checkpoint: Path) -> list[dict[str, Any]]:
+        """Report how the settings differ from those of a checkpoint; return what nobody accepted."""
         saved, accepted = saved_settings(checkpoint), json.loads(os.environ.get("HOLDFAST_ACCEPTED") or "{}")
         changes = changed_settings(saved, self._settings)
         refused = [] if accepted is True else [each for each in changes if not is_accepted(each, accepted)]
         verdict = "refused" if refused else "accepted" if changes else "same" if saved else "unknown"
         self._attempt.write("resume", checkpoint=str(checkpoint), verdict=verdict, changes=changes)
-        if refused:
-            named = "; ".join(f"{each['key']} {each['before']}, now {each['after']}" for each in refused)
-            because = f"the checkpoint was saved with other settings: {named}"
-            self._attempt.ending = ScriptEnding("failed", "settings-changed", because[:2000])
-            raise SystemExit(1)
+        return refused
 
     def on_epoch_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Remember where the epoch began."""
@@ -716,10 +729,8 @@ class TrainerWatch:
             room = (
                 f"it needs {size / 1e9:.3g} GB, and {(free or 0) / 1e9:.3g} GB are free" if lacks else "as rank 0 found"
             )
-            self._attempt.ending = ScriptEnding(
-                "failed", "disk-full", f"the next checkpoint does not fit on the disk: {room}"
-            )
-            raise SystemExit(1)
+            because = f"the next checkpoint does not fit on the disk: {room}"
+            self._stop.fail(ScriptEnding("failed", "disk-full", because))
 
     def on_push_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Report that an upload begins, of what, and where to. transformers does not report that it fails."""
