@@ -909,6 +909,44 @@ def test_a_training_ends_before_a_save_that_cannot_fit(
     assert (folder / runtime.MANIFEST).exists()
 
 
+ACCOUNT = {
+    "strategy": "a mixture", "seed": 7, "rows": 9, "of": 20, "held_out": 1, "sha256": "ab", "strata": {"math": 6}, "weights": {"a": 0.5},
+    "datasets": [{"dataset": "a", "weight": 0.5, "rows": 3, "of": 8, "strategy": "the first rows"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (json.dumps(ACCOUNT), ACCOUNT),
+        ('{"rows": NaN, "weight": Infinity, "strategy": ["x"], "seed": true, "other": 1, "of": 4}', {"of": 4}),
+        (
+            '{"strata": {"a": NaN, "b": 2, "c": "d"}, "datasets": [7, {"dataset": 1}]}',
+            {"strata": {"b": 2}, "datasets": [{}, {}]},
+        ),
+        (json.dumps({"strategy": "x" * 300_000}), {}),
+        ("[" * 200_000, {}),
+        ("[1]", {}),
+        ("no JSON", {}),
+    ],
+    ids=range(7),
+)
+def test_of_an_account_of_rows_what_is_known_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, known: dict[str, Any]
+) -> None:
+    """Any program may write such a file; outside of a run there is none, whatever lies in the folder that the script works in."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "data.json").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOLDFAST_RUN", raising=False)
+    assert runtime.read_account() == {}
+    monkeypatch.setenv("HOLDFAST_RUN", "")
+    assert runtime.read_account() == {}
+    monkeypatch.setenv("HOLDFAST_RUN", str(tmp_path))
+    assert runtime.read_account() == known
+    runtime.AttemptProcess(tmp_path / "attempt").write("start", data=runtime.read_account())
+
+
 @pytest.mark.parametrize(("rank", "seed", "leaves"), [(0, 2, True), (1, 2, True), (0, 1, False), (1, 1, False)])
 def test_rank_0_compares_and_all_ranks_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, seed: int, *, leaves: bool

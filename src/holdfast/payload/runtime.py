@@ -94,6 +94,12 @@ RESTORED = (  # settings that a checkpoint goes on with, or that decide which ro
 )  # fmt: skip
 SAMPLED = 1000  # rows that stand for a dataset
 ROW_BYTES, SAMPLED_BYTES = 64 << 10, 16 << 20  # that are read of a row, and of all of them
+ACCOUNT: dict[str, tuple[type, ...]] = {  # of rows, by the script of a job file
+    **dict.fromkeys(("strategy", "dataset", "sha256"), (str,)),
+    **dict.fromkeys(("seed", "rows", "of", "held_out"), (int,)),
+    "weight": (int, float),
+}
+ACCOUNT_BYTES = 256 << 10  # more is no such account
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
 
 
@@ -1129,11 +1135,32 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[d
 
 def read_account() -> dict[str, Any]:
     """Return what the script of a job file has written about its rows: how they were chosen, how many, their hash."""
-    try:
-        account = json.loads(Path(os.environ.get("HOLDFAST_RUN", ""), "results", "data.json").read_text("utf-8"))
-    except (OSError, ValueError):
+    if not (run := os.environ.get("HOLDFAST_RUN")):
         return {}
-    return account if isinstance(account, dict) else {}
+    with suppress(OSError, ValueError, RecursionError), Path(run, "results", "data.json").open("rb") as file:
+        text = file.read(ACCOUNT_BYTES + 1)
+        return known_account(json.loads(text)) if len(text) <= ACCOUNT_BYTES else {}
+    return {}
+
+
+def known_account(account: Any) -> dict[str, Any]:
+    """Return what is known of an account of rows, where it has the right type: other programs may write such a file."""
+    if not isinstance(account, dict):
+        return {}
+    known = {
+        name: value for name, value in account.items() if type(value) in ACCOUNT.get(name, ()) and is_finite(value)
+    }
+    for name in ("strata", "weights"):  # numbers by value of a column, or by dataset
+        if isinstance(numbers := account.get(name), dict):
+            known[name] = {key: each for key, each in numbers.items() if type(each) in (int, float) and is_finite(each)}
+    if isinstance(parts := account.get("datasets"), list):
+        known["datasets"] = [known_account(each) for each in parts]
+    return known
+
+
+def is_finite(value: Any) -> bool:
+    """Whether JSON can hold a value."""
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def name_base(model: Any) -> str:
