@@ -90,6 +90,40 @@ def test_who_sets_the_allocator_decides_alone(
     assert found == expected
 
 
+@needs_compiler
+@pytest.mark.parametrize(
+    ("text", "expected"), [("use_vllm: true\n", LEFT), ("learning_rate: 1.0e-5\n", SET), ("x" * 10 + "\xff", SET)]
+)
+@pytest.mark.parametrize("arguments", [("--config", "grpo.yaml"), ("--config=grpo.yaml",)], ids=["apart", "joined"])
+def test_a_file_that_an_argument_names_decides_too(
+    tmp_path: Path, drivers: dict[str, str], arguments: tuple[str, ...], text: str, expected: str
+) -> None:
+    """TRL's `TrlParser` reads `--config`."""
+    (tmp_path / "grpo.yaml").write_text(text, encoding="latin-1")
+    assert allocator(tmp_path, SHOW, *arguments, "x" * 5000, LD_LIBRARY_PATH=drivers["able"]) == expected
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ("0.20.0", False),
+        ("0.9.2+cu128", False),
+        ("0.20.1", True),
+        ("0.21.0rc1", True),
+        ("1", True),
+        ("dev", False),
+        (None, True),
+    ],
+)
+def test_with_an_old_vllm_segments_do_not_expand(
+    drivers: dict[str, str], monkeypatch: pytest.MonkeyPatch, release: str | None, *, expected: bool
+) -> None:
+    """Whoever imports it: a module beside the script may."""
+    install(monkeypatch, torch="2.13.0", **({"vllm": release} if release else {}))
+    assert expands(drivers, monkeypatch) is expected
+
+
 def test_without_a_driver_nothing_is_set_or_said(tmp_path: Path) -> None:
     assert allocator(tmp_path, SHOW) == LEFT
 
@@ -108,11 +142,26 @@ def test_without_a_driver_nothing_is_set_or_said(tmp_path: Path) -> None:
 def test_old_releases_of_torch_and_wsl_keep_their_segments(
     drivers: dict[str, str], monkeypatch: pytest.MonkeyPatch, release: str, system: str, *, expected: bool
 ) -> None:
+    install(monkeypatch, torch=release)
+    monkeypatch.setattr(os, "uname", lambda: type("uname", (), {"release": system}))
+    assert expands(drivers, monkeypatch) is expected
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **releases: str) -> None:
+    """Have these packages installed, and no other."""
+
+    def version(name: str) -> str:
+        if name in releases:
+            return releases[name]
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def expands(drivers: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Return whether segments of a program expand with a driver that supports that."""
     for name in runtime.ALLOCATORS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LD_LIBRARY_PATH", drivers["able"])
-    monkeypatch.setattr(importlib.metadata, "version", lambda _: release)
-    monkeypatch.setattr(os, "uname", lambda: type("uname", (), {"release": system}))
     runtime.expand_segments("train()")
-    assert (os.environ.get(runtime.ALLOCATOR) == runtime.EXPANDABLE) is expected
-    monkeypatch.delenv(runtime.ALLOCATOR, raising=False)
+    return os.environ.pop(runtime.ALLOCATOR, None) == runtime.EXPANDABLE  # or it would be set for other tests

@@ -78,6 +78,8 @@ ALLOCATORS = (ALLOCATOR, "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 EXPANDABLE = "expandable_segments:True"
 # Who names it decides alone. vLLM's sleep mode fails with such segments before 0.20.1 (vllm#40812); Unsloth sets the allocator itself.
 OWN_ALLOCATOR = re.compile(r"ALLOC_CONF|vllm|unsloth", re.IGNORECASE)
+VLLM = (0, 20, 1)
+CONFIG_CHARACTERS = 1 << 20  # that are read of a file that an argument names
 # Exits with 0 if the first GPU has what expandable segments need: CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 102.
 # In a process of its own, for children that are forked after cuInit cannot use the driver.
 ASK_DRIVER = """
@@ -108,7 +110,7 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     this = str(Path(__file__).absolute())
     if files := os.environ.pop("HOLDFAST_FILES", ""):
         enter_copy(Path(files))
-    expand_segments("\n".join([source, *argv]))
+    expand_segments("\n".join([source, *argv, *named_texts(argv)]))
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
         isolated = ["-P"] if sys.version_info >= (3, 11) else []  # modules beside the script are for the script alone
@@ -146,20 +148,43 @@ def expand_segments(program: str) -> None:
     Not if the environment or the program sets the allocator, nor on WSL, whose driver refuses it (pytorch#192330).
 
     Args:
-        program: The script and its arguments.
+        program: The script, its arguments, and the files that these name.
     """
     if any(name in os.environ for name in ALLOCATORS) or OWN_ALLOCATOR.search(program):
+        return
+    if (
+        release_of("torch", (0,)) < (2, 1) or release_of("vllm", VLLM) < VLLM
+    ):  # a module of the script's may import vLLM
         return
     if sys.platform == "linux" and "microsoft" not in os.uname().release.lower() and has_expandable_segments():
         os.environ[ALLOCATOR] = EXPANDABLE
 
 
+def named_texts(argv: list[str]) -> list[str]:
+    """Return the texts of the files that arguments name, such as the YAML file of `--config`; of long ones, the beginning."""
+    texts = []
+    for each in {part for argument in argv for part in (argument, argument.partition("=")[2]) if part}:
+        with suppress(OSError, ValueError):
+            if Path(each).is_file():
+                with Path(each).open(encoding="utf-8", errors="replace") as file:
+                    texts.append(file.read(CONFIG_CHARACTERS))
+    return texts
+
+
+def release_of(package: str, absent: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the release of an installed package; `absent` if there is none, and (0,) if it does not have a number."""
+    try:
+        numbers = re.match(r"\d+(\.\d+){0,2}", importlib.metadata.version(package) or "")
+    except importlib.metadata.PackageNotFoundError:
+        return absent
+    return tuple(map(int, numbers[0].split("."))) if numbers else (0,)
+
+
 def has_expandable_segments() -> bool:
-    """Whether the installed torch and the first GPU have expandable segments."""
-    with suppress(importlib.metadata.PackageNotFoundError, ValueError, OSError, subprocess.TimeoutExpired):
-        release = tuple(int(part) for part in importlib.metadata.version("torch").split(".")[:2])
+    """Whether the first GPU has expandable segments."""
+    with suppress(OSError, subprocess.TimeoutExpired):
         asked = [sys.executable, "-I", "-c", ASK_DRIVER]
-        return release >= (2, 1) and not subprocess.run(asked, capture_output=True, timeout=DRIVER_S).returncode  # noqa: S603, PLW1510
+        return not subprocess.run(asked, capture_output=True, timeout=DRIVER_S).returncode  # noqa: S603, PLW1510
     return False
 
 
