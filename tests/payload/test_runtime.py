@@ -975,6 +975,95 @@ def test_rank_0_compares_and_all_ranks_leave(
     assert attempt.ending.reason == ("settings-changed" if leaves else "finished")
 
 
+@dataclass
+class Abandoned:
+    """An attempt that trains, and whose time limit is over.
+
+    Attributes:
+        sent: Signals that it sent to itself.
+        left: Exit codes with which it left at once.
+        now_s: Its clock.
+    """
+
+    attempt: runtime.AttemptProcess
+    stop: runtime.StopRequest
+    sent: list[int]
+    left: list[int]
+    now_s: list[float]
+
+    def look(self, after_s: float = 0.0) -> None:
+        """Have it look whether somebody looks after it."""
+        self.now_s[0] += after_s
+        self.attempt._leave_if_abandoned()
+
+    def leave(self) -> str:
+        """Have its training end it, and return the reason that it reports."""
+        with pytest.raises(SystemExit):
+            self.stop.leave()
+        return self.attempt.ending.reason
+
+
+@pytest.fixture
+def abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Abandoned:
+    monkeypatch.setenv("HOLDFAST_TIMEOUT", "5")
+    now_s, sent, left = [100.0], list[int](), list[int]()
+    monkeypatch.setattr("time.monotonic", lambda: now_s[0])
+    monkeypatch.setattr("os.kill", lambda _, number: sent.append(number))
+    monkeypatch.setattr("os._exit", left.append)
+    monkeypatch.setattr(runtime, "largest_of_ranks", lambda number, _: number)
+    attempt = runtime.AttemptProcess(tmp_path)
+    found = Abandoned(attempt, stop_of(attempt, monkeypatch), sent, left, now_s)
+    found.stop.training = True
+    now_s[0] += 5 + runtime.LEASE_S + 1
+    return found
+
+
+def test_a_stop_under_way_is_no_end_of_time(abandoned: Abandoned) -> None:
+    """It saves, and says who stopped it; a second wish is heard, too."""
+    abandoned.stop._hear(signal.SIGTERM, None)
+    abandoned.look()
+
+    assert (abandoned.sent, abandoned.leave()) == ([], "signal")
+    abandoned.now_s[0] += runtime.ECHO_S + 1
+    abandoned.stop._hear(signal.SIGTERM, None)
+    assert abandoned.left == [runtime.STOPPED]
+    assert abandoned.attempt.ending.because == "SIGTERM, the second"
+
+
+def test_the_end_of_time_is_reported_by_all_ranks(
+    abandoned: Abandoned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them looks first, and the others learn of it from that one."""
+    abandoned.look()
+    abandoned.look()
+    assert abandoned.sent == [signal.SIGTERM]
+    abandoned.stop._hear(signal.SIGTERM, None)
+    other = runtime.AttemptProcess(tmp_path / "other")
+    stop = stop_of(other, monkeypatch)
+    monkeypatch.setattr(runtime, "largest_of_ranks", lambda *_: vars(abandoned.stop)["_number"])
+
+    assert stop.agreed("cpu")
+    with pytest.raises(SystemExit):
+        stop.leave()
+    assert (abandoned.leave(), other.ending.reason) == ("timeout", "timeout")
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_what_takes_too_long_to_stop_is_ended_unless_its_training_is_over(abandoned: Abandoned, *, hears: bool) -> None:
+    """The script may be saving, merging or pushing its model then."""
+    abandoned.look()
+    if hears:
+        abandoned.stop._hear(signal.SIGTERM, None)
+    abandoned.stop.trained = True
+    abandoned.look(after_s=3 * runtime.ABANDONED_S)
+    assert abandoned.left == []
+    abandoned.stop.trained = False  # the next training of the script begins
+    abandoned.look(after_s=1)
+    assert abandoned.left == []
+    abandoned.look(after_s=runtime.ABANDONED_S)
+    assert (abandoned.left, abandoned.attempt.ending.reason) == ([runtime.STOPPED], "timeout")
+
+
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for a module hears of it, once, also beside another who does."""
     (tmp_path / "waited_for.py").write_text("value = 1\n")

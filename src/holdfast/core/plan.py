@@ -164,6 +164,7 @@ class Attempt:
         resume_from: The checkpoint that it continues from; None if it begins anew.
         passed_over: Newer checkpoints that it cannot continue from, each with the reason.
         accepted: The settings that may differ from those of this checkpoint, and the values that they may have; None stands for any.
+        timeout_s: Seconds that attempts before it have left of the plan's timeout; None for all of them.
     """
 
     run: str
@@ -173,6 +174,7 @@ class Attempt:
     resume_from: str | None = None
     passed_over: tuple[str, ...] = ()
     accepted: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    timeout_s: float | None = None
 
     @property
     def id(self) -> str:
@@ -209,8 +211,8 @@ class Attempt:
             "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
             **self.plan.variables,
         }
-        if self.plan.timeout_s is not None:
-            values["HOLDFAST_TIMEOUT"] = str(self.plan.timeout_s)
+        if (timeout_s := self.plan.timeout_s if self.timeout_s is None else self.timeout_s) is not None:
+            values["HOLDFAST_TIMEOUT"] = str(timeout_s)
         if self.accepted:
             values["HOLDFAST_ACCEPTED"] = json.dumps(dict(self.accepted))
         if run_folder is None:

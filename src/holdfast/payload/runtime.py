@@ -67,6 +67,10 @@ ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
 ABANDONED_S = 600.0  # that a process gets to save and leave after which nobody looks any more
 LEASE_S = 120.0  # that a supervisor has to stop an attempt whose time is over
+OWN_REQUESTS = {
+    "launcher-died": 1001,
+    "timeout": 1002,
+}  # numbers of a process' own requests to stop, above those of signals
 NEWEST = 3  # collectives of each process group that are kept
 PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
@@ -342,6 +346,8 @@ class AttemptProcess:
         seconds = float(os.environ.get("HOLDFAST_TIMEOUT") or "inf")
         self._until_s = time.monotonic() + seconds + LEASE_S
         self._abandoned_s: float | None = None  # since when
+        self.sent = ""  # why this process has sent itself a signal that it has not heard yet
+        self.stop: StopRequest | None = None
         self._file = open_private(folder / "events.jsonl")
         self._log = EventLog() if os.environ.get("HOLDFAST_EVENTS") == "log" and not self._rank else None
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
@@ -500,12 +506,20 @@ class AttemptProcess:
         return "timeout" if time.monotonic() > self._until_s else ""
 
     def _leave_if_abandoned(self) -> None:
-        """Save and leave if nobody looks after this process; leave without that if it takes too long."""
-        if self.abandoned and self._abandoned_s is None:
-            self._abandoned_s = time.monotonic()
+        """Save and leave if nobody looks after this process; leave without that if it takes too long.
+
+        A stop that is under way goes on as it is. A script whose training is over is left to save, merge or push its model.
+        """
+        stop = self.stop
+        if not self.abandoned or stop is None:
+            return
+        if self._abandoned_s is None and not stop.is_heard:
+            self.sent = self.abandoned
             os.kill(self._pid, signal.SIGTERM)
-        elif self._abandoned_s is not None and time.monotonic() - self._abandoned_s > ABANDONED_S:
-            self.ending = abandoned(self.abandoned, "did not stop")
+        if self._abandoned_s is None or stop.trained:
+            self._abandoned_s = time.monotonic()
+        elif time.monotonic() - self._abandoned_s > ABANDONED_S:
+            self.ending = abandoned(self.sent, "did not stop") if self.sent else stop.ending("did not stop")
             self.end()
             os._exit(STOPPED)
 
@@ -543,11 +557,24 @@ class StopRequest:
 
     def __init__(self, attempt: AttemptProcess) -> None:
         self._attempt, self._number, self._heard_s = attempt, 0, 0.0
+        attempt.stop = self
         self._failed = False  # no signal makes a stop of that
         self.training = self.trained = False
         self.listen()
         # Workers of data loaders and of `map` are ended by the signals whose handlers they inherit.
         os.register_at_fork(after_in_child=self._forget)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a stop is under way."""
+        return bool(self._number)
+
+    def ending(self, did: str) -> ScriptEnding:
+        """Return the ending of a process that was asked to stop: by whom, and what it did if that was itself."""
+        own = next((reason for reason, number in OWN_REQUESTS.items() if number == self._number), "")
+        if own:
+            return abandoned(own, did)
+        return ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
 
     def listen(self) -> None:
         """Take SIGTERM, and SIGINT, which what a shell starts in the background is born ignoring."""
@@ -564,9 +591,7 @@ class StopRequest:
     def leave(self) -> None:
         """End the process in order, as one that was stopped."""
         self._heard_s = time.monotonic()  # torchrun ends the ranks that have not left when the first one has
-        by_signal = ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
-        reason = self._attempt.abandoned
-        self._attempt.ending = abandoned(reason, "saved and left") if reason else by_signal
+        self._attempt.ending = self.ending("saved and left")
         raise SystemExit(STOPPED)
 
     def fail(self, ending: ScriptEnding) -> None:
@@ -579,14 +604,14 @@ class StopRequest:
         raise SystemExit(1)
 
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:
-        # A process that is abandoned sends itself a signal, which is no second wish of a person's.
-        if self._number and not self._attempt.abandoned and time.monotonic() - self._heard_s > ECHO_S:
+        own, self._attempt.sent = self._attempt.sent, ""  # which is no second wish of a person's
+        if self._number and not own and time.monotonic() - self._heard_s > ECHO_S:
             if not self._failed:
                 self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
             self._attempt.end()
             os._exit(1 if self._failed else STOPPED)
         if not self._number:
-            self._number, self._heard_s = number, time.monotonic()
+            self._number, self._heard_s = OWN_REQUESTS.get(own, number), time.monotonic()
             if not (self.training or self.trained):
                 self.leave()
 

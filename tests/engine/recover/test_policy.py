@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.event import Diagnosed, Liveness, RunStage, Starting, Stopper, StopRequested
-from holdfast.core.plan import Plan
+from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded, TrainingStarted
 from holdfast.engine.recover.policy import decide
@@ -184,21 +184,29 @@ def test_there_are_no_more_attempts_than_were_allowed(attempts: int) -> None:
 
 
 def test_attempts_that_follow_by_themselves_share_one_timeout() -> None:
-    """What the job may cost does not grow with the number of its attempts."""
-    store = FakeStore()
+    """What the job may cost does not grow with the number of its attempts. Each process knows what is left, if its supervisor is gone."""
+    store, leases = FakeStore(), list[str]()
+
+    class Submitted(FakeBackend):
+        def submit(self, attempt: Attempt) -> str:
+            timed = replace(attempt, plan=replace(attempt.plan, timeout_s=15.0))
+            leases.append(timed.variables()["HOLDFAST_TIMEOUT"])
+            return super().submit(attempt)
 
     def diagnose(number: int, now_s: float) -> Diagnosed:
         return replace(PREEMPTED, attempt=number, at_s=now_s)
 
     first, ended = attempt(*range(1, 9))
     alive = Look(answer=Liveness.ALIVE)
-    backend = FakeBackend([first, *[alive] * 20, ended, *[alive] * 60])
+    backend = Submitted([first, *[alive] * 20, ended, *[alive] * 60])
     given = replace(dependencies(backend, store), diagnose=diagnose)
     state = drive("r", Limits(attempts=3, timeout_s=15.0), given)
     (stop,) = (event for _, event in store.rows if isinstance(event, StopRequested))
 
     assert (stop.by, len(state.attempts)) == (Stopper.TIMEOUT, 2)
     assert 4.0 < stop.at_s - state.attempts[1].running_s < 5.0
+    assert leases[0] == "15.0"
+    assert 3.5 < float(leases[1]) < 5.0
 
 
 @pytest.mark.parametrize("order", ["stop", "kill"])

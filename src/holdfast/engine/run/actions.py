@@ -8,10 +8,17 @@ from holdfast.core.trouble import Trouble
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Submit an attempt to the backend; if the ledger does not say that the backend accepted it, the same one again."""
+    """Submit an attempt to the backend; if the ledger does not say that the backend accepted it, the same one again.
+
+    Attributes:
+        number: Counts from 1.
+        resume: Whether it continues from a checkpoint.
+        timeout_s: Seconds that are left of the run's timeout, if attempts before it have used a part; None if none has.
+    """
 
     number: int
     resume: bool
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

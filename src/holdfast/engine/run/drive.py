@@ -128,8 +128,8 @@ class _Loop:
             _Detached: The person detached.
         """
         match action:
-            case Start(number, resume):
-                return self._start(number, resume=resume)
+            case Start():
+                return self._start(action)
             case Poll(after_s):
                 return self._poll(after_s)
             case Pause(for_s):
@@ -178,9 +178,10 @@ class _Loop:
     def _record(self, *events: Event) -> None:
         self._dependencies.store.append(self._run, events)
 
-    def _start(self, number: int, *, resume: bool) -> Sequence[Event]:
-        backend = self._dependencies.backend
-        attempt = self._reach(lambda: self._dependencies.prepare(number, resume))
+    def _start(self, start: Start) -> Sequence[Event]:
+        backend, number = self._dependencies.backend, start.number
+        attempt = self._reach(lambda: self._dependencies.prepare(number, start.resume))
+        attempt = replace(attempt, timeout_s=start.timeout_s)
         starting = Starting(
             at_s=self._now,
             attempt=number,

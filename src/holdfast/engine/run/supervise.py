@@ -75,7 +75,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = yield from _pause(state, pause_s, limits)
         if was_asked_to_end(state):
             break
-        state = yield from _start(state, Start(len(state.attempts) + 1, resume=True))
+        state = yield from _start(state, Start(len(state.attempts) + 1, resume=True, timeout_s=limits.timeout_s))
         state = yield from _follow(state, limits)
     for repository in state.unverified:
         state = fold((yield Verify(repository)), state)
