@@ -795,8 +795,8 @@ def test_equal_content_has_equal_buffers_whatever_it_is_a_slice_of() -> None:
     arrow = pytest.importorskip("pyarrow")
     importlib.import_module("pyarrow.compute")
     ints, texts = [[1, 2], None, [3, 4]], ["a", None, "bb"]
-    records = [{"a": text, "b": numbers} for text, numbers in zip(texts, ints, strict=True)]
-    columns = [
+    records: list[Any] = [{"a": text, "b": numbers} for text, numbers in zip(texts, ints, strict=True)]
+    columns: list[tuple[list[Any], list[Any]]] = [
         (ints, [arrow.list_(arrow.int64()), arrow.large_list(arrow.int8()), arrow.list_(arrow.int32(), 2)]),
         (texts, [arrow.string(), arrow.large_string(), arrow.dictionary(arrow.int8(), arrow.string())]),
         ([b"ab", None, b"cd"], [arrow.binary(), arrow.binary(2)]),
@@ -973,6 +973,56 @@ def test_rank_0_compares_and_all_ranks_leave(
 
     assert verdicts == [int(leaves and not rank)]
     assert attempt.ending.reason == ("settings-changed" if leaves else "finished")
+
+
+@pytest.mark.parametrize("given", [None, True, "/out/checkpoint-7"])
+@pytest.mark.parametrize("base", ["", "1"])
+def test_a_checkpoint_from_elsewhere_is_for_the_first_trainer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str, given: object
+) -> None:
+    """Even if its folder has checkpoints; without that, they show that another trainer is meant. That it was passed over is reported."""
+    resume = str(tmp_path / "elsewhere" / "checkpoint-4")
+    (tmp_path / "out" / "checkpoint-2").mkdir(parents=True)
+    monkeypatch.setenv("HOLDFAST_RESUME", resume)
+    monkeypatch.setenv("HOLDFAST_BASE", base)
+    monkeypatch.setattr(runtime, "largest_of_ranks", lambda number, _: number)
+    attempt = runtime.AttemptProcess(tmp_path / "attempt")
+    stop = stop_of(attempt, monkeypatch)
+    patches = types.SimpleNamespace(_attempt=attempt, _stop=stop)
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [], [])
+    trainer = SimpleNamespace(args=SimpleNamespace(output_dir=str(tmp_path / "out")))
+    taken = list[object]()
+
+    def train(_trainer: object, checkpoint: object) -> None:
+        taken.append(checkpoint)
+        attempt.step = 0
+        watch._compare_with_checkpoint(SimpleNamespace(process_index=0, device="cpu"))
+
+    for each in (given, None):  # the script trains twice
+        runtime.TrainerPatches._train(patches, train, trainer, each)  # type: ignore[arg-type]
+
+    takes = [base and given != "/out/checkpoint-7", base and given == "/out/checkpoint-7"]
+    assert taken == [resume if takes[0] else given, resume if takes[1] else None]
+    verdicts = [each["verdict"] for each in read_events(tmp_path / "attempt")]
+    assert verdicts == [
+        "unknown" if takes[0] else "ignored",
+        *([] if takes[0] else ["unknown" if takes[1] else "ignored"]),
+    ]
+
+
+def test_a_checkpoint_that_the_script_passes_on_itself_is_not_for_another_trainer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is anything said of it then."""
+    monkeypatch.setenv("HOLDFAST_RESUME", str(tmp_path / "checkpoint-4"))
+    attempt = runtime.AttemptProcess(tmp_path / "attempt")
+    patches = types.SimpleNamespace(_attempt=attempt, _stop=stop_of(attempt, monkeypatch))
+    trainer = SimpleNamespace(args=SimpleNamespace(output_dir=str(tmp_path)))
+    taken = list[object]()
+    for given in (tmp_path / "checkpoint-4", None):
+        runtime.TrainerPatches._train(patches, lambda _, checkpoint: taken.append(checkpoint), trainer, given)  # type: ignore[arg-type]
+
+    assert taken == [tmp_path / "checkpoint-4", None]
 
 
 @dataclass

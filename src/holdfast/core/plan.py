@@ -203,6 +203,10 @@ class Attempt:
         >>> there = attempt.variables("/data/a")
         >>> there["HOLDFAST_ATTEMPT"], there["HOLDFAST_RESUME"], there["HOLDFAST_EVENTS"]
         ('/data/a/attempts/2', '/data/a/c/checkpoint-8', 'log')
+        >>> begun = Plan(name="a", script="", script_name="a.py", cwd="/", resume_from="/b/checkpoint-2")
+        >>> first = Attempt(run="a", number=1, folder="/runs/a/attempts/1", plan=begun, resume_from="/b/checkpoint-2")
+        >>> first.variables()["HOLDFAST_BASE"], "HOLDFAST_BASE" in there
+        ('1', False)
         """
         values = {
             "HOLDFAST_ATTEMPT": self.folder,
@@ -213,6 +217,8 @@ class Attempt:
         }
         if (timeout_s := self.plan.timeout_s if self.timeout_s is None else self.timeout_s) is not None:
             values["HOLDFAST_TIMEOUT"] = str(timeout_s)
+        if self.resume_from and self.resume_from == self.plan.resume_from:
+            values["HOLDFAST_BASE"] = "1"
         if self.accepted:
             values["HOLDFAST_ACCEPTED"] = json.dumps(dict(self.accepted))
         if run_folder is None:

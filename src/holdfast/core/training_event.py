@@ -67,11 +67,12 @@ class Resumed(TrainingEvent, frozen=True, kw_only=True):
     Attributes:
         checkpoint: The checkpoint, absolute.
         verdict: Unknown if the checkpoint does not have its settings. Refused if nobody accepted a change: then no step is trained.
+            Ignored if the training that begins is not the one that continues from the checkpoint.
         changes: What differs.
     """
 
     checkpoint: str = ""
-    verdict: Literal["same", "accepted", "refused", "unknown"] = "unknown"
+    verdict: Literal["same", "accepted", "refused", "unknown", "ignored"] = "unknown"
     changes: tuple[SettingChange, ...] = ()
 
 

@@ -5,6 +5,7 @@ package than the script imports. Environment variables tell it:
 
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt`, `pids/` and `ranks/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
+* `HOLDFAST_BASE`      is set if no trainer of this run saved that checkpoint: then it is for the first one that trains
 * `HOLDFAST_ACCEPTED`  settings, as JSON, that may differ from those that this checkpoint was saved with, and the values that they may have,
                        null for any; `true` for all settings, as in a rehearsal
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
@@ -676,6 +677,8 @@ class TrainerWatch:
     def _compare_with_checkpoint(self, args: Any) -> None:
         """Report how the settings differ from those of the checkpoint that training resumes from; end all ranks if nobody accepted that."""
         checkpoint, self._attempt.resumes = self._attempt.resumes, None
+        if ignored := self._attempt.resume:
+            self._attempt.write("resume", checkpoint=ignored, verdict="ignored", changes=[])
         refused = self._refused_changes(checkpoint) if checkpoint and args.process_index == 0 else []
         if largest_of_ranks(int(bool(refused)), args.device):
             named = "; ".join(f"{each['key']} {each['before']}, now {each['after']}" for each in refused)
@@ -877,10 +880,10 @@ class TrainerPatches:
         if self._attempt.resume and resume_from_checkpoint in (None, True, False):
             resume, own = Path(self._attempt.resume).resolve(), Path(trainer.args.output_dir).resolve()
             # In a script that trains twice, a trainer with checkpoints of its own is not the one that stopped.
-            if resume.parent == own or not any(own.glob("checkpoint-*")):
-                resume_from_checkpoint, self._attempt.resume = str(resume), ""
+            if os.environ.get("HOLDFAST_BASE") or resume.parent == own or not any(own.glob("checkpoint-*")):
+                resume_from_checkpoint = str(resume)
         if is_requested(resume_from_checkpoint):
-            self._attempt.resumes = Path(resume_from_checkpoint)
+            self._attempt.resumes, self._attempt.resume = Path(resume_from_checkpoint), ""
         try:
             return train(trainer, resume_from_checkpoint, *args, **kwargs)
         except Exception as error:

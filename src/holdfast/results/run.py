@@ -84,11 +84,12 @@ class AttemptResume(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         verdict: `unknown` if the checkpoint does not say how it was saved; `refused` if the attempt ended because of the changes, before
-            its first step; `accepted` if a person accepted them, or if only the rows differ and no person started the attempt.
+            its first step; `accepted` if a person accepted them, or if only the rows differ and no person started the attempt; `ignored` if
+            training began, but not from the checkpoint.
         changes: What differs.
     """
 
-    verdict: Literal["same", "accepted", "refused", "unknown"]
+    verdict: Literal["same", "accepted", "refused", "unknown", "ignored"]
     changes: Sequence[RemedyEdit]
 
 

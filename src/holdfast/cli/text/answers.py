@@ -200,7 +200,12 @@ def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
 def _resume_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     for each in attempt.passed_over:
         yield "not resumed", each
-    if attempt.resumed and (said := _settings(attempt.resumed)):
+    if attempt.resumed and attempt.resumed.verdict == "ignored":
+        yield (
+            "not resumed",
+            f"training did not continue from {(attempt.resume_from or 'the checkpoint').rsplit('/', 1)[-1]}",
+        )
+    elif attempt.resumed and (said := _settings(attempt.resumed)):
         yield "settings", said
 
 

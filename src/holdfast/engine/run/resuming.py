@@ -10,6 +10,8 @@ def describe_resumption(resumed: Resumed) -> str:
 
     >>> describe_resumption(Resumed(checkpoint="/out/checkpoint-8"))
     'the settings were not compared: checkpoint-8 does not say how it was saved'
+    >>> describe_resumption(Resumed(checkpoint="/out/checkpoint-8", verdict="ignored", step=0))
+    'training did not continue from checkpoint-8: it began at step 0'
     """
     name = PurePosixPath(resumed.checkpoint).name
     changes = "; ".join(map(str, resumed.changes))
@@ -20,5 +22,7 @@ def describe_resumption(resumed: Resumed) -> str:
             return f"it did not continue from {name}, which was saved with other settings: {changes}"
         case "accepted":
             return f"it continues from {name} with other settings: {changes}"
+        case "ignored":
+            return f"training did not continue from {name}: it began at step {resumed.step or 0}"
         case "same":
             return ""
