@@ -18,6 +18,7 @@ from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import Diagnosed, RunStage
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.training_event import Resumed
 from holdfast.core.trouble import Trouble
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
@@ -218,6 +219,17 @@ def test_show_tells_each_attempt() -> None:
     assert "1: failed on local, 140/300 steps, exit code -9" in told
     assert "2: succeeded on local, 140/300 steps, from checkpoint-100" in told
     assert "train_loss 2.55  eval_loss 2.80" in told
+
+
+def test_show_says_that_training_did_not_continue_from_the_checkpoint() -> None:
+    """The attempt was given it, and no trainer of the script took it."""
+    ignored = Resumed(checkpoint="/runs/r/checkpoint-100", verdict="ignored")
+    given = replace(ATTEMPT, resume_from="/runs/r/checkpoint-100")
+
+    said = "training did not continue from checkpoint-100"
+    assert said in unstyle(render_show(run("failed", replace(given, resumed=ignored))))
+    same = Resumed(checkpoint="/runs/r/checkpoint-100", verdict="same")
+    assert said not in unstyle(render_show(run("failed", replace(given, resumed=same))))
 
 
 def test_the_exit_code_of_an_orderly_stop_is_no_news() -> None:
