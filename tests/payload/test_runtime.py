@@ -440,6 +440,20 @@ def test_two_ranks_stop_together(pair: Ended) -> None:
     assert sorted(path.name for path in (pair.folder / "pids").iterdir()) == ["rank-0", "rank-1"]
 
 
+@pytest.mark.long
+@pytest.mark.train
+def test_two_ranks_leave_together_if_the_settings_changed(pair: Ended, tiny: Path, tmp_path: Path) -> None:
+    """None trains a step, none waits for the other, and both say why."""
+    script = TRAIN.replace("learning_rate=1e-3", "learning_rate=2e-3")
+    checkpoint = str(pair.out / "checkpoint-3")
+    ended = run(tmp_path, script, str(tiny), str(pair.out), HOLDFAST_PROCESSES="2", HOLDFAST_RESUME=checkpoint)
+    ends = [json.loads(path.read_text())["reason"] for path in (tmp_path / "ranks").glob("end-*.json")]
+
+    assert (ended.those("step"), ended.end["reason"]) == ([], "settings-changed"), ended.stderr
+    assert ended.those("resume")[0]["changes"] == [{"key": "learning_rate", "before": 1e-3, "after": 2e-3}]
+    assert ends == ["settings-changed"] * 2
+
+
 @pytest.mark.train
 def test_a_failure_that_the_script_swallows_is_one(trainings: Trainings, tmp_path: Path) -> None:
     """Nor does a NaN hide: the trainer logs a loss of 0 and says nothing."""
