@@ -42,6 +42,7 @@ WANTED = {
     "greater_than": "above {gt}",
     "greater_than_equal": "at least {ge}",
     "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
 }
 """What should stand there, by the type of pydantic's error, with the values of its context."""
 

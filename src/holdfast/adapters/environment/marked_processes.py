@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import psutil
 
 PARENT = "HOLDFAST_PARENT"
 """Variable by which a process knows whose death it is not to survive; see `payload/calls.py`."""
-POLL_S = 0.1
+POLL_S = 60.0
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""
 
@@ -61,11 +60,11 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
 def wait_for(child: "subprocess.Popen[bytes]") -> int:
     """Return the exit code of a process once it has ended. Ctrl-C ends the wait.
 
-    `Popen.wait` would not be interrupted: where polars was imported, system calls are restarted after SIGINT.
+    `Popen.wait` without a limit would not: where polars was imported, system calls are restarted after SIGINT.
     """
-    while (code := child.poll()) is None:
-        time.sleep(POLL_S)
-    return code
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(POLL_S)
 
 
 def end_group(pid: int, mark: str, token: str) -> None:

@@ -1,7 +1,7 @@
 """The checkpoint that a run is started from, with `--resume-from`: of another run, of any trainer, or on the Hub."""
 
 import os
-from os.path import isdir
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -27,9 +27,15 @@ def absolute_source(named: str) -> str:
     if not named or named.startswith(HUB):
         return named
     path = Path(named).expanduser()
-    if not isdir(path):  # which is False for a name that is too long, too
+    if not _is_folder(path):
         raise UsageError(f"no such checkpoint: {named}", where=OPTION, fix="name a folder, or `hf://owner/name`")
     return str(path.absolute())
+
+
+def _is_folder(path: Path) -> bool:
+    with suppress(OSError):  # a name that is too long
+        return path.is_dir()
+    return False
 
 
 def require_reachable(request: RunRequest, plan: Plan) -> None:
