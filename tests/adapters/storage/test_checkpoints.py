@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.storage.checkpoints import NO_DAMAGE, UNWATCHED, newest_whole, verify_checkpoint
+from holdfast.adapters.storage.checkpoints import (
+    NO_DAMAGE,
+    UNWATCHED,
+    newest_whole,
+    require_resumable,
+    verify_checkpoint,
+)
 from holdfast.core.checkpoint import CheckpointProblem
 from holdfast.core.errors import UsageError
 from holdfast.engine.run.answers import verify_result
@@ -410,3 +416,14 @@ def test_a_folder_whose_weights_lie_in_another_one_lacks_none(tmp_path: Path, in
     with pytest.raises(UsageError, match="nothing to verify") as raised:
         verify_checkpoint(tmp_path)
     assert inner in (raised.value.fix or "")
+
+
+@pytest.mark.parametrize("state", ["[]", '{"global_step": "x"}', '{"global_step": 1e400}', "", "[" * 10_000])
+def test_a_checkpoint_that_a_person_names_has_a_step(tmp_path: Path, state: str) -> None:
+    """Without one, the trainer would start from the beginning."""
+    folder = save_checkpoint(tmp_path, 8)
+    (folder / MANIFEST).unlink()
+    (folder / "trainer_state.json").write_text(state or " ")
+
+    with pytest.raises(UsageError, match=r"does not say at which step"):
+        require_resumable(folder, str(folder))

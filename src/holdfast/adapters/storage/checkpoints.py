@@ -54,6 +54,7 @@ EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
 UNWATCHED = "missing: holdfast did not watch the save, so no list of the files with their hashes was written"
 NO_DAMAGE = "; no damage is apparent"
+NO_STEP = CheckpointProblem(STATE, "does not say at which step it was saved: training cannot resume")
 ALONE = "alone: the files that it names are on the machine or in the bucket where they were written, or were deleted"
 
 
@@ -104,7 +105,8 @@ def require_resumable(folder: Path, where: str) -> CheckpointIntegrity:
     """
     integrity = verify_checkpoint(folder)
     cut = any(each.message == CUT_SHORT for each in integrity.problems)
-    problems = (*(integrity.problems if cut or integrity.verdict == "damaged" else ()), *_lacking(folder))
+    lacking = _lacking(folder) or ([] if step_in(folder) is not None else [NO_STEP])
+    problems = (*(integrity.problems if cut or integrity.verdict == "damaged" else ()), *lacking)
     if problems:
         what = f"training cannot resume from {describe_damage(replace(integrity, problems=problems))}"
         raise UsageError(what, where=where, fix="name another checkpoint")
@@ -143,10 +145,7 @@ def newest_whole(
 def _lacking(folder: Path) -> list[CheckpointProblem]:
     """Return the files without which training would not resume as it was."""
     absent = [name for name in RESUMABLE if not (folder / name).is_file()]
-    problems = [CheckpointProblem(name, "missing: training cannot resume") for name in absent]
-    if STATE not in absent and step_in(folder) is None:
-        problems.append(CheckpointProblem(STATE, "does not say at which step it was saved: training cannot resume"))
-    return problems
+    return [CheckpointProblem(name, "missing: training cannot resume") for name in absent]
 
 
 def _step_of(path: Path) -> int | None:
