@@ -85,8 +85,9 @@ def test_plain_lines_tell_attempts_steps_evaluations_and_checkpoints() -> None:
         said("start", at_s=0, step=0, max_steps=300, parameters=2_756_224),
         step(5, loss=7.125, grad_norm=1.5, learning_rate=0.0009),
         step(10),
-        said("evaluate", step=10, metrics={"eval_loss": 3.5}),
+        said("evaluate", step=10, metrics={"eval_loss": 3.5, "eval_f1": 0.25, "eval_runtime": 3.0}),
         said("checkpoint", step=10, path="/runs/r/checkpoints/checkpoint-10", bytes=33_438_947),
+        said("best", step=10, checkpoint="/runs/r/checkpoints/checkpoint-10", metric="eval_f1", value=0.25),
     ]
     shown = Terminal().shown([ASKED], events)
 
@@ -96,8 +97,9 @@ def test_plain_lines_tell_attempts_steps_evaluations_and_checkpoints() -> None:
         "training 2.76 M parameters, 300 steps",
         "step   5/300  loss 7.12  grad_norm 1.50  learning_rate 0.0009  4 min 30 s left",
         "step  10/300  loss 8.90  100 tokens/s  4 min 30 s left",
-        "evaluation at step 10  eval_loss 3.50",
+        "evaluation at step 10  eval_loss 3.50  eval_f1 0.250",
         "saved checkpoint-10  33.4 MB",
+        "the model is that of checkpoint-10, the best by eval_f1 0.250",
     ]
 
 

@@ -758,6 +758,25 @@ def test_a_training_of_few_steps_logs_its_last(tmp_path: Path, monkeypatch: pyte
     assert [(each["step"], each["loss"]) for each in read_events(tmp_path)] == [(1, None), (2, 0.5)]
 
 
+@pytest.mark.parametrize(
+    ("loads", "value", "reported"), [(True, 0.5, [0.5]), (True, float("nan"), [None]), (False, 0.5, [])]
+)
+def test_the_best_checkpoint_is_reported_where_the_trainer_loads_it(
+    tmp_path: Path, loads: bool, value: float, reported: list[float | None]
+) -> None:
+    """The model is that one's then, whatever step was the last."""
+    stop: Any = SimpleNamespace(agreed=lambda _: False, trained=False)
+    watch = runtime.TrainerWatch(SimpleNamespace(), runtime.AttemptProcess(tmp_path), stop, [], [])
+    arguments = SimpleNamespace(device="cpu", load_best_model_at_end=loads, metric_for_best_model="eval_f1")
+    state = SimpleNamespace(global_step=6, max_steps=6, best_model_checkpoint="out/checkpoint-4", best_metric=value)
+
+    watch.on_train_end(arguments, state, SimpleNamespace(should_training_stop=True, should_epoch_stop=False))
+
+    best = [each for each in read_events(tmp_path) if each["event"] == "best"]
+    assert [each["value"] for each in best] == reported
+    assert all((each["checkpoint"], each["metric"]) == ("out/checkpoint-4", "eval_f1") for each in best)
+
+
 def test_rows_are_the_same_by_their_content_and_order() -> None:
     """However they were made; what has no table of rows is not described, and images, which may be paths, are left out."""
     datasets = pytest.importorskip("datasets")

@@ -40,6 +40,7 @@ from holdfast.core.requested_job import RequestedJob
 from holdfast.core.rhythm import Rhythm, follow_silence
 from holdfast.core.training_event import (
     ROWS_SETTING,
+    BestLoaded,
     CheckpointSaved,
     Evaluated,
     ModelSaved,
@@ -113,6 +114,7 @@ class AttemptState:
     end: TrainingEnded | None = None
     started: TrainingStarted | None = None
     resumed: Resumed | None = None
+    best: BestLoaded | None = None
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
     checkpoint_bytes: int | None = None
@@ -377,6 +379,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         attempt = replace(attempt, saved=event)
     if isinstance(event, Resumed):
         attempt = replace(attempt, resumed=event)
+    if isinstance(event, BestLoaded):
+        attempt = replace(attempt, best=event)
     rhythm, activity, idle_s = follow_silence(attempt.rhythm, event)
     return replace(
         attempt,

@@ -191,6 +191,20 @@ class PushFailed(TrainingEvent, frozen=True, kw_only=True):
     because: str = ""
 
 
+class BestLoaded(TrainingEvent, frozen=True, kw_only=True):
+    """Training is over, and the trainer has loaded the best checkpoint: the model is that one's, not the last step's.
+
+    Attributes:
+        checkpoint: Its folder, absolute or as the script gave its `output_dir`.
+        metric: The metric that chose it, with or without `eval_`.
+        value: Its value there; None if it was not finite.
+    """
+
+    checkpoint: str = ""
+    metric: str = ""
+    value: float | None = None
+
+
 class TrainingEnded(TrainingEvent, frozen=True, kw_only=True):
     """The process ends: its last event.
 
@@ -215,6 +229,7 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "checkpoint": CheckpointSaved,
     "model": ModelSaved,
     "heartbeat": Heartbeat,
+    "best": BestLoaded,
     "push": PushStarted,
     "push_failed": PushFailed,
     "end": TrainingEnded,

@@ -812,6 +812,10 @@ class TrainerWatch:
         stopping = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=stopping)
         vars(self._trainer).pop("_run_epoch", None)
+        if args.load_best_model_at_end and state.best_model_checkpoint:
+            metric, value = str(args.metric_for_best_model), state.best_metric
+            value = value if isinstance(value, (int, float)) and math.isfinite(value) else None
+            self._attempt.write("best", checkpoint=str(state.best_model_checkpoint), metric=metric, value=value)
         self._stop.trained = self._attempt.ending.status == "finished"
         if self._stop.agreed(args.device) and self._saved == state.global_step and not self._stop.trained:
             self._stop.leave()

@@ -93,6 +93,20 @@ class AttemptResume(ResultPart, frozen=True, kw_only=True):
     changes: Sequence[RemedyEdit]
 
 
+class ChosenCheckpoint(ResultPart, frozen=True, kw_only=True):
+    """The checkpoint that the trainer chose, and loaded when training was over.
+
+    Attributes:
+        path: Its folder.
+        metric: The metric that chose it.
+        value: Its value there; null if it was not finite.
+    """
+
+    path: str
+    metric: str
+    value: float | None
+
+
 class AttemptResult(ResultPart, frozen=True, kw_only=True):
     """An attempt of a run.
 
@@ -106,6 +120,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         resume_from: The checkpoint that it continued from; null if it started from the beginning.
         passed_over: Newer checkpoints from which it could not continue, each with the problem.
         resumed: How its settings compare with those that this checkpoint was saved with; null until it reports that.
+        best: The checkpoint whose model it ended with, if the trainer loads the best one; else null.
         exit_code: Negative for a signal; null if unknown.
         diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
             `holdfast diagnose`.
@@ -123,6 +138,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     resume_from: str | None
     passed_over: Sequence[str]
     resumed: AttemptResume | None
+    best: ChosenCheckpoint | None
     exit_code: int | None
     diagnosis: AttemptDiagnosis | None
     remedy: Sequence[RemedyEdit] | None

@@ -113,7 +113,7 @@ def _looks_outside(target: Target, request: TargetRequest) -> bool:
     """True if a result depends on more than the file, and may be different the next time."""
     if request.hub is HubAccess.WALKED:
         return _names_local(target, open_outside(target.document, request.hub))
-    return any(references(document) for document in target.documents)
+    return any(references(document) for document in (*target.documents, *target.by_default))
 
 
 def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
@@ -163,7 +163,8 @@ def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> Che
 
 def _names_local(target: Target, outside: ReferenceResolver) -> bool:
     """True if a target names data or a model on this machine."""
-    named = (each for document in target.documents for each in references(document))
+    documents = (*target.documents, *target.by_default)
+    named = (each for document in documents for each in references(document))
     return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 

@@ -14,6 +14,7 @@ from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
+from holdfast.engine.run.resuming import RESTORED
 from holdfast.engine.units import render_duration, render_number
 from holdfast.results.plan import EstimateRange
 from holdfast.results.run import AttemptRecovery, AttemptResult, AttemptResume, RunResult, RunsResult, VerifyResult
@@ -181,6 +182,12 @@ def _short_request(requested: RequestedRun) -> str:
 def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
     yield from _resume_entries(attempt)
+    if attempt.best:
+        value = "" if attempt.best.value is None else f" {render_number(attempt.best.value)}"
+        yield (
+            "best",
+            f"{short_path(attempt.best.path)}, by {attempt.best.metric}{value}: the model is this checkpoint's",
+        )
     for trouble in attempt.troubles:
         yield "trouble", f"step {trouble.step}: {trouble.text}"
     if attempt.diagnosis:
@@ -214,7 +221,12 @@ def _settings(resumed: AttemptResume) -> str:
     if resumed.verdict == "unknown":
         return "not compared: the checkpoint does not say how it was saved"
     edits = "; ".join(render_edit(each).partition(" ")[2] for each in resumed.changes)
-    return f"other than the checkpoint's, {resumed.verdict}: {edits}" if edits else ""
+    kept = [
+        f"; `{each.key}` stays {each.before}"
+        for each in resumed.changes
+        if each.key in RESTORED and resumed.verdict == "accepted"
+    ]
+    return f"other than the checkpoint's, {resumed.verdict}: {edits}{''.join(kept)}" if edits else ""
 
 
 def _else_changed(recovery: AttemptRecovery) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from holdfast.catalog.metrics import OF_ANSWERS
 from holdfast.core.event import (
     Diagnosed,
     Event,
@@ -16,6 +17,7 @@ from holdfast.core.event import (
     TroubleNoted,
 )
 from holdfast.core.training_event import (
+    BestLoaded,
     CheckpointSaved,
     Evaluated,
     Measurement,
@@ -110,17 +112,29 @@ def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Te
             words, style = [f"step {_count(progress)}", *figures, *_pace(progress, now_s)], ""
         case Evaluated():
             words, style = [f"evaluation at step {event.step or 0}", *_figures(event)], "magenta"
-        case CheckpointSaved():
-            size = f"  {render_bytes(event.bytes)}" if event.bytes else ""
-            words, style = [f"saved {last_name(event.path or '')}{size}"], "green"
-        case ModelSaved():
-            size = f"  {render_bytes(event.bytes)}" if event.bytes else ""
-            words, style = [f"saved a model in {last_name(event.path or '')}{size}"], "green"
-        case PushStarted():
-            words, style = ["pushing to the Hub", *([f"as {event.repository}"] if event.repository else [])], "green"
         case _:
-            return None
-    return Text("  ".join(words), style)
+            words, style = _saved(event), "green"
+    return Text("  ".join(words), style) if words else None
+
+
+def _saved(event: TrainingEvent) -> list[str]:
+    """Return the words for a checkpoint or a model that is saved, chosen or pushed; empty for any other event."""
+    match event:
+        case CheckpointSaved():
+            return [f"saved {last_name(event.path or '')}", *_bytes(event.bytes)]
+        case ModelSaved():
+            return [f"saved a model in {last_name(event.path or '')}", *_bytes(event.bytes)]
+        case BestLoaded():
+            value = "" if event.value is None else f" {render_number(event.value)}"
+            return [f"the model is that of {last_name(event.checkpoint)}, the best by {event.metric}{value}"]
+        case PushStarted():
+            return ["pushing to the Hub", *([f"as {event.repository}"] if event.repository else [])]
+        case _:
+            return []
+
+
+def _bytes(count: int | None) -> list[str]:
+    return [render_bytes(count)] if count else []
 
 
 def _count(progress: Progress) -> str:
@@ -130,7 +144,8 @@ def _count(progress: Progress) -> str:
 
 def _figures(event: Measurement) -> list[str]:
     values = dict(event.figures())
-    names = ("loss", "grad_norm", "learning_rate", *(name for name in SPOKEN if name != "loss"))
+    answers = (f"eval_{name}" for name in OF_ANSWERS)
+    names = ("loss", "grad_norm", "learning_rate", *(name for name in SPOKEN if name != "loss"), *answers)
     broken = [f"{name} is not finite" for name in event.nan]
     return [f"{name} {render_number(values[name])}" for name in names if name in values] + broken
 

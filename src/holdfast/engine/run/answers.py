@@ -11,7 +11,7 @@ from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, ModelExpor
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.requested_job import RequestedRun
 from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import Resumed
+from holdfast.core.training_event import BestLoaded, Resumed
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.diagnose import RemedyEdit
@@ -23,6 +23,7 @@ from holdfast.results.run import (
     AttemptResult,
     AttemptResume,
     AttemptTrouble,
+    ChosenCheckpoint,
     DamagedFile,
     DeliveryResult,
     RunDatasetEvaluation,
@@ -155,12 +156,17 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         resume_from=attempt.resume_from,
         passed_over=attempt.passed_over,
         resumed=_resume(attempt.resumed) if attempt.resumed else None,
+        best=_best(attempt.best) if attempt.best else None,
         exit_code=attempt.exit_code,
         diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
         remedy=_edits(attempt.remedy.changes) if attempt.remedy else None,
         recovery=_recovery(attempt.remedy) if attempt.remedy else None,
         troubles=[AttemptTrouble(kind=each.kind, text=each.text, step=each.step) for each in attempt.troubles],
     )
+
+
+def _best(best: BestLoaded) -> ChosenCheckpoint:
+    return ChosenCheckpoint(path=best.checkpoint, metric=best.metric, value=best.value)
 
 
 def _resume(resumed: Resumed) -> AttemptResume:

@@ -1,8 +1,12 @@
 """How the settings of an attempt compare with those of its checkpoint, in words."""
 
 from pathlib import PurePosixPath
+from typing import Final
 
 from holdfast.core.training_event import Resumed
+
+RESTORED: Final = ("learning_rate", "weight_decay")
+"""Settings that the optimizer's state brings along, whatever the job says. Source: `Optimizer.load_state_dict` of torch 2.13."""
 
 
 def describe_resumption(resumed: Resumed) -> str:
@@ -21,7 +25,9 @@ def describe_resumption(resumed: Resumed) -> str:
         case "refused":
             return f"it did not continue from {name}, which was saved with other settings: {changes}"
         case "accepted":
-            return f"it continues from {name} with other settings: {changes}"
+            kept = [f"`{each.key}` stays {each.before}" for each in resumed.changes if each.key in RESTORED]
+            note = f" ({' and '.join(kept)}: the optimizer's state has it)" if kept else ""
+            return f"it continues from {name} with other settings: {changes}{note}"
         case "ignored":
             return f"training did not continue from {name}: it began at step {resumed.step or 0}"
         case "same":
