@@ -53,6 +53,7 @@ NESTED: Final = (CheckResult, RehearseResult)
 """Results that are also parts of others, whose schema would be four times as long with theirs."""
 REFERENCE: Final = re.compile(r'"#/\$defs/(\w+)"')
 ARGUMENT: Final = re.compile(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", re.MULTILINE)
+INDENT: Final = re.compile(r"\n\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +106,18 @@ class VerbTool:
         """The JSON Schema of its result; None if it answers with text, or with what has to be confirmed."""
         if self.result is None or self.is_confirmed:
             return None
-        parts: Json = json.schema(self.result)["$defs"]
+        parts: Json = {name: _concise(part) for name, part in json.schema(self.result)["$defs"].items()}
         parts |= {each.__name__: {"type": "object"} for each in NESTED if each is not self.result}
         return {
             **parts[self.result.__name__],
             "$defs": {name: parts[name] for name in sorted(_used(parts, self.result.__name__))},
         }
+
+
+def _concise(part: Json) -> Json:
+    """Return a schema without its title, which is its name, and without the indentation of its docstring."""
+    described = {"description": INDENT.sub("\n", part["description"])} if "description" in part else {}
+    return {name: value for name, value in part.items() if name != "title"} | described
 
 
 def _used(parts: Json, name: str) -> set[str]:

@@ -94,12 +94,12 @@ class AttemptResume(ResultPart, frozen=True, kw_only=True):
 
 
 class ChosenCheckpoint(ResultPart, frozen=True, kw_only=True):
-    """The checkpoint that the trainer chose, and loaded when training was over.
+    """The checkpoint that the trainer loads after training.
 
     Attributes:
         path: Its folder.
         metric: The metric that chose it.
-        value: Its value there; null if it was not finite.
+        value: Its value; null if not finite.
     """
 
     path: str
@@ -120,7 +120,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         resume_from: The checkpoint that it continued from; null if it started from the beginning.
         passed_over: Newer checkpoints from which it could not continue, each with the problem.
         resumed: How its settings compare with those that this checkpoint was saved with; null until it reports that.
-        best: The checkpoint whose model it ended with, if the trainer loads the best one; else null.
+        best: The checkpoint whose model it ended with; null if that of the last step.
         exit_code: Negative for a signal; null if unknown.
         diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
             `holdfast diagnose`.

@@ -134,7 +134,6 @@ RULE = Rule(
     ),
     good=(
         Case(job=SAMPLED, facts={"dataset": CHATS}),
-        Case(job=SAMPLED, facts={"dataset": Dataset(columns=())}),
         Case(job=MIXED, facts=_parts(CHATS, SUMS)),
         Case(job=MIXED.replace("rows: 100", "rows: 500"), facts=_parts(None, None)),
         Case(job=STREAMED, facts=_parts(CHATS, SUMS)),
