@@ -7,7 +7,7 @@ the rows: the folder is not replaced; a rename that fails. Not covered: streams.
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from shutil import rmtree
 from signal import SIGKILL
@@ -29,7 +29,6 @@ KILLED: Final = (-SIGKILL, 128 + SIGKILL)
 """Exit codes of a script that was killed: the second one through `uv run`."""
 UNFIT: Final = 65
 """Exit code of a script whose rows the file format cannot hold."""
-PART_BYTES: Final = 1 << 20
 MOST_NAMES: Final = 5
 """Files that are named in an error."""
 LOG_BYTES: Final = 100_000
@@ -74,14 +73,11 @@ def changed_files(folder: Path, record: RowsRecord) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    found = sha256()
     try:
         with open_foreign(path) as file:
-            while part := file.read(PART_BYTES):
-                found.update(part)
+            return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-    return found.hexdigest()
 
 
 def write_rows(

@@ -158,6 +158,8 @@ EVERYWHERE: Final = ("exact_match", "normalized_match", "contains", "f1", "rouge
 """Of answers, those that apply to any reference."""
 MEASURED: Final = (Method.SFT, Method.DPO, Method.KTO)
 """Methods whose rows have right answers. GRPO and RLOO compute rewards at each evaluation, and a reward model writes no answers."""
+EVALUATED: Final = "eval_"
+"""What a trainer puts before the name of each metric of an evaluation."""
 OF_ANSWERS: Final = tuple(name for name, metric in METRICS.items() if "answers" in metric.tasks)
 """All metrics of answers."""
 MAIN: Final[Mapping[TaskName, str]] = {

@@ -15,12 +15,11 @@ The fix is unsafe: to compute the metric, the model writes answers at each evalu
 
 from collections.abc import Iterator
 
-from holdfast.catalog.metrics import MEASURED, OF_ANSWERS
+from holdfast.catalog.metrics import EVALUATED, MEASURED, OF_ANSWERS
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 
 KEY, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
-PREFIX = "eval_"
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -34,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     names = [each.rpartition(":")[2] for each in measured]
     for key in ("early_stopping.metric", "train.metric_for_best_model"):
         metric = job.get(key, None)
-        name = metric.removeprefix(PREFIX) if isinstance(metric, str) else ""
+        name = metric.removeprefix(EVALUATED) if isinstance(metric, str) else ""
         if name in OF_ANSWERS and name not in names:
             fix = Fix(f"compute `{name}`", (Set(KEY, [*measured, name]),), safe=False)
             yield Finding(key, f"nothing computes `{metric}`: `{KEY}` does not name `{name}`", fix)

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.catalog.metrics import MEASURED, OF_ANSWERS
+from holdfast.catalog.metrics import EVALUATED, MEASURED, OF_ANSWERS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, metric_functions
 
 KEY: Final = "samples.metric"
-PREFIX: Final = "eval_"
-"""What the trainer puts before the name of each metric of an evaluation."""
 SPREAD: Final = ("fsdp", "zero3")
 """Strategies that spread the weights: one process alone cannot generate."""
 SPREADING: Final = ("fsdp", "deepspeed")
@@ -57,7 +55,7 @@ def is_greater_better(job: Job) -> bool | None:
         return None
     if job.early_stopping.greater_is_better is not None:
         return job.early_stopping.greater_is_better
-    return job.early_stopping.metric.removeprefix(PREFIX) in {name.rpartition(":")[2] for name in job.samples.metric}
+    return job.early_stopping.metric.removeprefix(EVALUATED) in {name.rpartition(":")[2] for name in job.samples.metric}
 
 
 def _require_answers(job: Job) -> None:
