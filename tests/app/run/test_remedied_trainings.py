@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.torch import load_file
+from safetensors.numpy import load_file
 
 from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.verb import run
@@ -65,7 +65,7 @@ def difference(one: RunResult, other: RunResult) -> float:
     """Return the largest difference of two models' weights."""
     first, second = (load_file(f"{each.output}/model.safetensors") for each in (one, other))
     assert first.keys() == second.keys()
-    return max(float((first[name] - second[name]).abs().max()) for name in first)
+    return max(float(abs(first[name] - second[name]).max()) for name in first)
 
 
 def fault(name: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import training_faults
+from tests.app.run.test_remedied_trainings import FAULTS
 from tests.helpers.hub.server import loopback_hub
 from tests.helpers.run_place import Place, quiet_runs, weights
 
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.train, pytest.mark.long]
 def test_a_pushed_checkpoint_continues_a_lost_run_bit_for_bit(tmp_path: Path) -> None:
     """It is whole, with its manifest; another rate than its own is refused first."""
     (tmp_path / "job.yaml").write_text(JOB)
-    (tmp_path / "faults.py").write_text(Path(training_faults.__file__).read_text())
+    (tmp_path / "faults.py").write_text(FAULTS.read_text())
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     with loopback_hub() as hub:
         at = Place(tmp_path, quiet_runs(tmp_path / "cache") | hub.variables)
