@@ -9,7 +9,12 @@ def parameter_names(parameters: ast.arguments) -> tuple[str, ...]:
     >>> parameter_names(ast.parse("def score(completions, answer, scale=1, *, unit, **rest): ...").body[0].args)
     ('completions', 'answer', 'scale', 'unit')
     """
-    return tuple(each.arg for each in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs))
+    return (*positional_names(parameters), *(each.arg for each in parameters.kwonlyargs))
+
+
+def positional_names(parameters: ast.arguments) -> tuple[str, ...]:
+    """Return the names of the parameters that may be given by position, in order."""
+    return tuple(each.arg for each in (*parameters.posonlyargs, *parameters.args))
 
 
 def required_parameters(parameters: ast.arguments) -> tuple[str, ...]:

@@ -48,23 +48,22 @@ HELP: Final = frozenset({"-h", "--help"})
 
 @dataclass(slots=True, eq=False, repr=False)
 class Option:
-    """One option of a parser: what it is called, and what the attribute is where it is not given."""
+    """One option of a parser, and the attribute's value where it is not given."""
 
-    flags: tuple[str, ...]
     default: Any
     convert: Callable[[str], Any] | None
     action: Any
     declared: ParserOption
 
     @property
-    def required(self) -> bool:
-        """Whether it must be given."""
-        return self.declared.required
+    def takes_one(self) -> bool:
+        """Whether it stores one value."""
+        return self.action is None and self.declared.count is None
 
-    @property
-    def single(self) -> bool:
-        """Whether it takes one value."""
-        return self.declared.count is None
+    def position(self, words: Argv) -> int:
+        """Return the position of the last of some words that gives it; -1 if none does."""
+        given = (at for at, word in enumerate(words) if isinstance(word, str) and _gives(word, self.declared.flags))
+        return max(given, default=-1)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -101,40 +100,76 @@ def _options(reading: ReadingState, thing: Any) -> ArgparseOptions:
 def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     options = _options(reading, site.receiver)
     flags = tuple(slot.value for slot in arguments.positional if isinstance(slot.value, str))
-    long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
-    name, count = arguments.argument(len(flags), "dest"), arguments.argument(KEYWORD_ONLY, "nargs")
-    attribute = name if isinstance(name, str) else long.lstrip("-").replace("-", "_")
-    kind, action = arguments.argument(KEYWORD_ONLY, "type"), arguments.argument(KEYWORD_ONLY, "action")
-    default = settled(reading, arguments.argument(KEYWORD_ONLY, "default"))
-    if isinstance(action, str) and action in SWITCHES and default is None:
-        default = not SWITCHES[action]
-    path = "builtins.str" if kind is None else kind.path if isinstance(kind, LibraryName) else ""
-    named, convert = KINDS.get(path, NO_KIND)
-    required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
-    declared = ParserOption(
-        flags=flags,
-        action=_action(action),
-        count=count if isinstance(count, str | int) else None,
-        kind=named,
-        choices=_choices(reading, arguments.argument(KEYWORD_ONLY, "choices")),
-        required=required,
-        place=reading.place(site.node),
-    )
-    options.by_attribute[attribute] = Option(flags, default, convert, action, declared)
+    name = arguments.argument(len(flags), "dest")
+    attribute = name if isinstance(name, str) else _attribute_of(flags)
+    option = _option(reading, site, arguments, flags)
+    options.by_attribute[attribute] = option
     options.attributes.add(attribute)
-    options.flags.update(flags)
-    if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
-        options.flags.update(f"--no-{flag[2:]}" for flag in flags if flag.startswith("--"))
-    rest = count in REST if isinstance(count, str) else isinstance(count, LibraryName) and count.path in REST_NAMES
-    hidden = rest or isinstance(count, Unknown) or (name is not None and not isinstance(name, str))
-    if arguments.open or len(flags) < len(arguments.positional) or hidden:
+    options.flags.update(flags, _negations(option))
+    hidden = arguments.open or len(flags) < len(arguments.positional) or not isinstance(name, str | None)
+    if hidden or _may_take_rest(arguments.argument(KEYWORD_ONLY, "nargs")):
         options.complete = False
     return None
 
 
+def _attribute_of(flags: Sequence[str]) -> str:
+    """Return the attribute that flags name: the first long one's, or without one the first's."""
+    long = next((flag for flag in flags if flag.startswith("--")), next(iter(flags), ""))
+    return long.lstrip("-").replace("-", "_")
+
+
+def _option(reading: ReadingState, site: Site, arguments: CallArguments, flags: tuple[str, ...]) -> Option:
+    """Return the option that a call of `add_argument` adds."""
+    action, count = arguments.argument(KEYWORD_ONLY, "action"), arguments.argument(KEYWORD_ONLY, "nargs")
+    default, switched = settled(reading, arguments.argument(KEYWORD_ONLY, "default")), _switched(action)
+    if switched is not None and default is None:
+        default = not switched
+    kind, convert = _option_type(arguments.argument(KEYWORD_ONLY, "type"))
+    declared = ParserOption(
+        flags=flags,
+        action=_action(action),
+        count=count if isinstance(count, str | int) else None,
+        kind=kind,
+        choices=_choices(reading, arguments.argument(KEYWORD_ONLY, "choices")),
+        required=arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because,
+        place=reading.place(site.node),
+    )
+    return Option(default, convert, action, declared)
+
+
+def _switched(action: Any) -> bool | None:
+    """Return the value that a flag without a word gives; None if its action takes words."""
+    return SWITCHES.get(action) if isinstance(action, str) else None
+
+
+def _option_type(given: Any) -> OptionType:
+    """Return the type of an option's values, `str` where none is given."""
+    if given is None:
+        return KINDS["builtins.str"]
+    return KINDS.get(given.path, NO_KIND) if isinstance(given, LibraryName) else NO_KIND
+
+
+def _negations(option: Option) -> Iterator[str]:
+    """Yield the flags that turn an option off."""
+    for flag in option.declared.flags if _is_negatable(option.action) else ():
+        if flag.startswith("--"):
+            yield f"--no-{flag[2:]}"
+
+
+def _is_negatable(action: Any) -> bool:
+    return isinstance(action, LibraryName) and action.path.endswith(NEGATABLE)
+
+
+def _may_take_rest(count: Any) -> bool:
+    """True if an option takes all words after it, or if it is not known how many it takes."""
+    if isinstance(count, LibraryName):
+        return count.path in REST_NAMES
+    return count in REST if isinstance(count, str) else isinstance(count, Unknown)
+
+
 def _action(given: Any) -> str:
     """Return the action that an option is given; a class of the program's own takes values as `store` does."""
-    if isinstance(given, LibraryName) and given.path.endswith(NEGATABLE):
+    if _is_negatable(given):
         return "negatable"
     return given if isinstance(given, str) else "store"
 
@@ -231,42 +266,44 @@ def _others(reading: ReadingState) -> Iterator[str]:
 def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
     """Return the value of an option, with its place if the command line gives it."""
     declared = replace(option.declared, default=option.default)
-    value = option_value(option, words)
-    if words is None and _may_stay(option):
-        reading.has_defaults = True
-        value = default_of(option) if reading.by_default else value
-        if reading.by_default and not isinstance(value, Unknown):
-            reading.assumed[declared.name] = None
-    positions = [
-        index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)
-    ]
-    if value is COMMAND_LINE or not positions or not places:
+    if words is None:
+        return Slot(_assumed(reading, option), option=declared)
+    value, at = option_value(option, words), option.position(words)
+    if value is COMMAND_LINE or at < 0 or not places:
         return Slot(value, option=declared)
-    follows = "=" not in str((words or ())[positions[-1]]) and option.action is None
-    return Slot(value, places[positions[-1] + follows], option=declared)
+    follows = "=" not in str(words[at]) and option.action is None
+    return Slot(value, places[at + follows], option=declared)
+
+
+def _assumed(reading: ReadingState, option: Option) -> Any:
+    """Return the value of an option that may be given: its default, where defaults are assumed."""
+    if not _may_stay(option):
+        return COMMAND_LINE
+    reading.has_defaults = True
+    value = default_of(option) if reading.by_default else COMMAND_LINE
+    if not isinstance(value, Unknown):
+        reading.assumed[option.declared.name] = None
+    return value
 
 
 def _may_stay(option: Option) -> bool:
     """True if a program may be started without an option: None, which stands for no value, tells nothing."""
-    return not option.required and not option.declared.is_positional and option.default is not None
+    return not option.declared.required and not option.declared.is_positional and option.default is not None
 
 
-def option_value(option: Option, words: Argv | None) -> Any:
+def option_value(option: Option, words: Argv) -> Any:
     """Return the value of an option: its default only where the command line is known not to give another."""
-    if words is None or not option.flags or not option.flags[0].startswith("-"):
+    at = option.position(words)
+    if option.declared.is_positional or at < last_hidden(words):
         return COMMAND_LINE
-    hidden = last_hidden(words)
-    positions = [index for index, word in enumerate(words) if isinstance(word, str) and _gives(word, option.flags)]
-    if not positions:
-        return COMMAND_LINE if hidden >= 0 or option.required else default_of(option)
-    if positions[-1] < hidden:
-        return COMMAND_LINE
-    return _given_value(option, words[positions[-1] :])
+    if at >= 0:
+        return _given_value(option, words[at:])
+    return COMMAND_LINE if option.declared.required else default_of(option)
 
 
 def default_of(option: Option) -> Any:
     """Return the value of an option that is not given: `argparse` converts a default that is text."""
-    if not isinstance(option.default, str) or option.action in SWITCHES:
+    if not isinstance(option.default, str) or _switched(option.action) is not None:
         return option.default
     return call_pure(option.convert, [option.default]) if option.convert else COMMAND_LINE
 
@@ -278,14 +315,14 @@ def _gives(word: str, flags: Sequence[str]) -> bool:
 
 def _given_value(option: Option, words: Argv) -> Any:
     """Return the value that words give to an option, whose flag is the first of them."""
-    if isinstance(option.action, str) and option.action in SWITCHES:
-        return SWITCHES[option.action]
-    flag = words[0]
-    inline = flag.partition("=")[2] if isinstance(flag, str) and "=" in flag else None
-    text = inline if inline is not None else words[1] if len(words) > 1 else ""
-    single = option.action is None and option.single
-    usable = single and option.convert is not None and isinstance(text, str) and text
-    return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
+    switched = _switched(option.action)
+    if switched is not None:
+        return switched
+    _, inlined, inline = str(words[0]).partition("=")
+    text = inline if inlined else next(iter(words[1:]), "")
+    if option.convert is None or not option.takes_one or not isinstance(text, str) or not text:
+        return COMMAND_LINE
+    return call_pure(option.convert, [text])
 
 
 FUNCTIONS: Final[Mapping[str, Known]] = {

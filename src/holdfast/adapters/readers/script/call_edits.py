@@ -6,12 +6,14 @@ An edit is `ReplaceCall("train", "SFTConfig(…)", ("trl.SFTConfig",))`. The imp
 Covered: what is called by a name that `from a import b` gives it. Not covered: `a.b(…)`, and names that are bound otherwise too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, starmap
 
 from holdfast.adapters.readers.script.import_edits import (
     Statement,
     added,
+    aliases_of,
     beside,
     may_go,
     rewritten,
@@ -27,32 +29,40 @@ from holdfast.core.text import TextEdit
 
 ARGUMENTS = "(…)"
 Edits = Callable[[], Iterable[TextEdit]]
+CallChange = tuple[ReplaceCall, Call]
 
 
 def plan_calls(document: Document, edits: Sequence[ReplaceCall]) -> Edits | None:
     """Return a plan for the text edits that rewrite calls; None if one of them cannot be rewritten."""
-    calls = [(edit, _called(document, edit)) for edit in edits]
-    imports = [
-        _plan_import(document, label, [(edit, call) for edit, call in calls if call and call.label == label])
-        for label in dict.fromkeys(call.label if call else "" for _, call in calls)
-    ]
-    if None in imports:
-        return None
-    return lambda: chain(
-        chain.from_iterable(_written(call, edit) for edit, call in calls if call),
-        chain.from_iterable(plan() for plan in imports if plan),
-    )
+    changes: dict[str, list[CallChange]] = {}
+    for edit in edits:
+        call = _called(document, edit)
+        if call is None:
+            return None
+        changes.setdefault(call.label, []).append((edit, call))
+    plans: list[Edits] = []
+    for label, changed in changes.items():
+        plan = _plan_import(document, label, changed)
+        if plan is None:
+            return None
+        plans.append(plan)
+    every = list(chain.from_iterable(changes.values()))
+    return lambda: chain(*starmap(_written, every), *(plan() for plan in plans))
 
 
 def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
     """Return a plan for the text edits that remove imports; None if one is used, or missing."""
-    parts = list(read_parts(document))
-    statements = [each for path in paths for part in parts for each in statements_of(document, part, {path: path})]
-    ours = {alias for each in statements for alias in each.names}
-    bound = [alias.asname or alias.name for alias in ours]
-    if len(statements) < len(paths) or any(uses_of(parts, name, ours) != [] for name in bound):
+    parts = read_parts(document)
+    statements = list(chain.from_iterable(_importing(document, parts, path) for path in paths))
+    ours = aliases_of(statements)
+    if len(statements) < len(paths) or any(uses_of(parts, each.asname or each.name, ours) != [] for each in ours):
         return None
     return _replacing(statements, {}, goes=True)
+
+
+def _importing(document: Document, parts: Sequence[SourcePart], path: str) -> Iterator[Statement]:
+    """Yield the statements that import what has a path."""
+    return chain.from_iterable(statements_of(document, part, {path: path}) for part in parts)
 
 
 def _called(document: Document, edit: ReplaceCall) -> Call | None:
@@ -62,7 +72,7 @@ def _called(document: Document, edit: ReplaceCall) -> Call | None:
     return call if here else None
 
 
-def _written(call: Call, edit: ReplaceCall) -> Iterator[TextEdit]:
+def _written(edit: ReplaceCall, call: Call) -> Iterator[TextEdit]:
     """Yield the edits of the expression itself; what its arguments become is another matter."""
     before, arguments, behind = edit.expression.partition(ARGUMENTS)
     end = end_of(call.place)
@@ -71,22 +81,31 @@ def _written(call: Call, edit: ReplaceCall) -> Iterator[TextEdit]:
         yield TextEdit(end, end, behind, call.place.cell)
 
 
-def _plan_import(document: Document, label: str, changes: Sequence[tuple[ReplaceCall, Call]]) -> Edits | None:
+def _plan_import(document: Document, label: str, changes: Sequence[CallChange]) -> Edits | None:
     """Return a plan that changes the import of one name, some of whose calls are rewritten."""
-    imported = next((each for each in document.imports if each.bound == label and each.name), None)
-    if imported is None:
-        return None
-    path = f"{imported.module}.{imported.name}"
-    parts = list(read_parts(document))
-    statements = [each for part in parts for each in statements_of(document, part, {path: path})]
-    uses = uses_of(parts, label, {alias for each in statements for alias in each.names})
+    path = _imported_path(document, label)
+    parts = read_parts(document)
+    statements = list(_importing(document, parts, path))
     missing = _missing(document, parts, dict.fromkeys(chain.from_iterable(edit.imports for edit, _ in changes)))
     if not statements or missing is None:
         return None
+    return _replacing(statements, missing, goes=_loses_its_uses(parts, label, aliases_of(statements), changes))
+
+
+def _imported_path(document: Document, label: str) -> str:
+    """Return the path of what is imported by a name; empty if nothing is."""
+    paths = (f"{each.module}.{each.name}" for each in document.imports if each.bound == label and each.name)
+    return next(paths, "")
+
+
+def _loses_its_uses(
+    parts: Sequence[SourcePart], label: str, ours: set[ast.alias], changes: Sequence[CallChange]
+) -> bool:
+    """True if each use of a name is a call that is rewritten without it."""
+    uses = uses_of(parts, label, ours)
     stays = f"{label}{ARGUMENTS}"
     written = {(call.place.cell, start_of(call.place)) for edit, call in changes if edit.expression != stays}
-    left = None if uses is None else [each for each in uses if _begins(each[0], each[1]) not in written]
-    return _replacing(statements, missing, goes=left == [])
+    return uses is not None and all(_begins(part, start) in written for part, start, _ in uses)
 
 
 def _begins(part: SourcePart, start: int) -> tuple[int | None, tuple[int, int]]:
@@ -111,11 +130,10 @@ def _is_plain(imported: Import) -> bool:
 def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, goes: bool) -> Edits | None:
     """Return a plan that removes unused names from their statements and imports others in their place, once."""
     first, *rest = statements
-    if goes and not all(_may_lose(each) for each in (rest if homes else statements)):
+    if goes and not all(map(_may_lose, rest if homes else statements)):
         return None
-    return lambda: chain(
-        _replaced(first, homes, goes=goes), *(without(each, list(each.names)) for each in rest if goes)
-    )
+    gone = list(first.names) if goes else []
+    return lambda: chain(_replaced(first, gone, homes), *(without(each, list(each.names)) for each in rest if goes))
 
 
 def _may_lose(statement: Statement) -> bool:
@@ -128,18 +146,30 @@ def _is_whole(statement: Statement) -> bool:
     return len(statement.names) == len(statement.node.names)
 
 
-def _replaced(statement: Statement, homes: dict[str, list[str]], *, goes: bool) -> Iterator[TextEdit]:
-    part, node = statement.part, statement.node
-    gone = list(statement.names) if goes else []
-    elsewhere = {module: names for module, names in homes.items() if module != node.module}
-    same = homes.get(node.module or "", [])
-    if not (goes and _is_whole(statement)) or same:
-        if gone or same:
-            yield rewritten(part, node, list(map(spelled_in, gone)), same)
+def _replaced(
+    statement: Statement, gone: Sequence[ast.alias], homes: Mapping[str, Sequence[str]]
+) -> Iterator[TextEdit]:
+    """Yield the edits by which a statement loses some names, and others are imported by it or beside it."""
+    elsewhere = dict(homes)
+    same = elsewhere.pop(statement.module, ())
+    if same or len(gone) < len(statement.node.names):
+        if same or gone:
+            yield rewritten(statement.part, statement.node, list(map(spelled_in, gone)), same)
         yield from added(statement, elsewhere)
-    elif may_go(statement) and all(beside(statement, module) for module in elsewhere):
+    elif _may_vanish(statement, elsewhere):
         yield from chain(without(statement, gone), added(statement, elsewhere))
     else:
-        lines = (f"from {module} import {', '.join(names)}" for module, names in elsewhere.items())
-        newline = "\r\n" if "\r\n" in part.text else "\n"
-        yield part.edit(*part.span(node), f"{newline}{' ' * node.col_offset}".join(lines))
+        yield _overwritten(statement, elsewhere)
+
+
+def _may_vanish(statement: Statement, modules: Iterable[str]) -> bool:
+    """True if a statement can be taken out, because there are others to which names of each module can be added."""
+    return may_go(statement) and all(beside(statement, module) for module in modules)
+
+
+def _overwritten(statement: Statement, homes: Mapping[str, Sequence[str]]) -> TextEdit:
+    """Return the edit that writes new imports in a statement's place."""
+    part, node = statement.part, statement.node
+    lines = (f"from {module} import {', '.join(names)}" for module, names in homes.items())
+    newline = "\r\n" if "\r\n" in part.text else "\n"
+    return part.edit(*part.span(node), f"{newline}{' ' * node.col_offset}".join(lines))

@@ -42,27 +42,19 @@ ELSEWHERE: Final = Unknown("it is defined in another file")
 def _import(reading: ReadingState, node: ast.Import) -> bool:
     for alias in node.names:
         top = alias.name.partition(".")[0]
+        bound = alias.asname or top
         _note(
             reading,
-            Import(
-                module=alias.name,
-                name=None,
-                bound=alias.asname or top,
-                place=reading.place(alias),
-                guard=reading.standing(),
-            ),
+            Import(module=alias.name, name=None, bound=bound, place=reading.place(alias), guard=reading.standing()),
         )
-        sibling = beside(reading, alias.name if alias.asname else top)
-        if sibling is not None:
-            reading.bind(alias.asname or top, Sibling(sibling))
-        else:
-            reading.bind(alias.asname or top, LibraryName(alias.name if alias.asname else top))
+        path = alias.name if alias.asname else top
+        reading.bind(bound, _module(reading, path, LibraryName(path)))
     return False
 
 
 def _import_from(reading: ReadingState, node: ast.ImportFrom) -> bool:
     module = "." * node.level + (node.module or "")
-    sibling = beside(reading, node.module or "") if node.level <= 1 and node.module else None
+    sibling = _module_beside(reading, node)
     for alias in node.names:
         bound = alias.asname or alias.name
         _note(
@@ -71,16 +63,30 @@ def _import_from(reading: ReadingState, node: ast.ImportFrom) -> bool:
         )
         if alias.name == "*":
             _import_all(reading, module, sibling)
-        elif sibling is not None:
-            found = reading.store.get((sibling.number, alias.name), ELSEWHERE)
-            reading.bind(bound, found)
-        elif node.level:
-            inner = beside(reading, alias.name) if node.level == 1 and not node.module else None
-            reading.bind(bound, Sibling(inner) if inner else ELSEWHERE)
         else:
-            inner = beside(reading, f"{module}.{alias.name}")
-            reading.bind(bound, Sibling(inner) if inner else LibraryName(f"{module}.{alias.name}"))
+            reading.bind(bound, _imported(reading, node, alias.name, sibling))
     return False
+
+
+def _module_beside(reading: ReadingState, node: ast.ImportFrom) -> Scope | None:
+    """Return the names of the module that a statement imports from, if it stands beside the script."""
+    return beside(reading, node.module) if node.module and node.level <= 1 else None
+
+
+def _imported(reading: ReadingState, node: ast.ImportFrom, name: str, sibling: Scope | None) -> Any:
+    """Return what a statement imports by a name: a value or a module of the program's own, or a library's name."""
+    if sibling is not None:
+        return reading.store.get((sibling.number, name), ELSEWHERE)
+    if not node.level:
+        return _module(reading, f"{node.module}.{name}", LibraryName(f"{node.module}.{name}"))
+    is_here = node.level == 1 and not node.module
+    return _module(reading, name, ELSEWHERE) if is_here else ELSEWHERE
+
+
+def _module(reading: ReadingState, path: str, other: LibraryName | Unknown) -> Any:
+    """Return a module that stands beside the script; if there is none, another value."""
+    scope = beside(reading, path)
+    return other if scope is None else Sibling(scope)
 
 
 def _note(reading: ReadingState, entry: Import) -> None:

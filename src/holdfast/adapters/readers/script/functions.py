@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.join import joined
-from holdfast.adapters.readers.script.objects import default_places, find_init, library_base, lineage, own_fields
+from holdfast.adapters.readers.script.objects import default_places, find_method, library_base, own_fields
 from holdfast.adapters.readers.script.reading import ReadingState, Scope
 from holdfast.adapters.readers.script.record import CallArguments, Site, record
 from holdfast.adapters.readers.script.values import (
@@ -22,12 +22,15 @@ from holdfast.adapters.readers.script.values import (
     Super,
 )
 from holdfast.core.expressions import UNKNOWN
-from holdfast.core.parameters import parameter_names
+from holdfast.core.parameters import parameter_names, positional_names
 
 MOST_VISITS: Final = 6
 """Calls of one function that are gone into with their own arguments; after that once more, with none known."""
 DEEPEST: Final = 12
 """Calls within calls."""
+ANY_ARGUMENTS: Final = CallArguments(named=KnownItems(open=True), more=True)
+HANDED_OVER: Final = Slot(PARAMETER)
+"""A parameter whose argument is not known."""
 
 
 def enter(
@@ -50,7 +53,8 @@ def enter(
     reading.stack.append(function)
     try:
         with reading.within(scope), reading.guarded(replace(function.guard, catches=frozenset())):
-            _bind(reading, function, arguments if visits < MOST_VISITS else None, receiver)
+            given = arguments if arguments and visits < MOST_VISITS else ANY_ARGUMENTS
+            _bind(reading, function, given, receiver)
             return _body(reading, function, scope)
     finally:
         reading.stack.pop()
@@ -67,26 +71,27 @@ def _body(reading: ReadingState, function: ProgramFunction, scope: Scope) -> Any
     return UNKNOWN if function.decorated else result
 
 
-def _bind(reading: ReadingState, function: ProgramFunction, given: CallArguments | None, receiver: Any) -> None:
+def _bind(reading: ReadingState, function: ProgramFunction, given: CallArguments, receiver: Any) -> None:
     """Give the parameters their values."""
-    arguments = function.node.args
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    if function.owner is not None and function.kind != "static" and names:
-        reading.bind(names.pop(0), receiver)
-    values = given or CallArguments(named=KnownItems(open=True), more=True)
-    by_position = dict(zip(names, values.positional, strict=False))
-    every = [*names, *(each.arg for each in arguments.kwonlyargs)]
+    parameters = function.node.args
+    names, every = positional_names(parameters), parameter_names(parameters)
+    if function.is_bound and names:
+        reading.bind(names[0], receiver)
+        names, every = names[1:], every[1:]
+    defaults = {} if given.open or function.decorated else function.defaults
+    known = {**defaults, **given.named.slots, **dict(zip(names, given.positional, strict=False))}
     for name in every:
-        slot = by_position.get(name) or values.named.slots.get(name)
-        hidden = given is None or values.open or function.decorated
-        default = None if hidden else function.defaults.get(name)
-        reading.bind(name, slot.value if slot else default.value if default else PARAMETER)
-    if arguments.vararg:
-        rest = [slot.value for slot in values.positional[len(names) :]]
-        reading.bind(arguments.vararg.arg, PARAMETER if values.more else tuple(rest))
-    if arguments.kwarg:
-        others = {name: slot for name, slot in values.named.slots.items() if name not in every}
-        reading.bind(arguments.kwarg.arg, reading.fresh(KnownItems(others, values.named.open)))
+        reading.bind(name, known.get(name, HANDED_OVER).value)
+    _bind_rest(reading, parameters, given.beyond(len(names), every))
+
+
+def _bind_rest(reading: ReadingState, parameters: ast.arguments, rest: CallArguments) -> None:
+    """Give `*args` and `**kwargs` their values: the arguments that no other parameter takes."""
+    if parameters.vararg:
+        values = tuple(slot.value for slot in rest.positional)
+        reading.bind(parameters.vararg.arg, PARAMETER if rest.more else values)
+    if parameters.kwarg:
+        reading.bind(parameters.kwarg.arg, reading.fresh(rest.named))
 
 
 def construct(reading: ReadingState, cls: ProgramClass, site: Site, arguments: CallArguments) -> Any:
@@ -97,7 +102,7 @@ def construct(reading: ReadingState, cls: ProgramClass, site: Site, arguments: C
     """
     if cls.opaque:
         return UNKNOWN
-    base, init = library_base(cls), find_init(reading, cls)
+    base, init = library_base(cls), find_method(reading, cls, "__init__")
     thing = ObjectValue(base, None, next(reading.numbers), cls)
     cls.instance = thing
     reading.constructed[cls] = None
@@ -115,17 +120,13 @@ def construct(reading: ReadingState, cls: ProgramClass, site: Site, arguments: C
 def _set_fields(reading: ReadingState, cls: ProgramClass, thing: ObjectValue, arguments: CallArguments) -> None:
     """Give the instance of a dataclass its attributes."""
     fields = own_fields(cls)
-    slots: dict[str, Slot] = {}
-    for (name, default), position in zip(fields.items(), range(len(fields)), strict=True):
-        by_position = arguments.positional[position] if position < len(arguments.positional) else None
-        slot = by_position or arguments.named.slots.get(name)
-        slots[name] = slot or (default if default and not arguments.open else Slot(PARAMETER))
+    given = {**arguments.named.slots, **dict(zip(fields, arguments.positional, strict=False))}
+    defaults = {} if arguments.open else fields
+    slots = {name: given.get(name) or defaults.get(name) or HANDED_OVER for name in fields}
     reading.store[thing.address] = KnownItems(slots)
-    for each in lineage(cls):
-        after = reading.store.get((each.number, "__post_init__"))
-        if isinstance(after, ProgramFunction):
-            enter(reading, after, CallArguments(), thing)
-            return
+    after = find_method(reading, cls, "__post_init__")
+    if after is not None:
+        enter(reading, after, CallArguments(), thing)
 
 
 def initialise_base(reading: ReadingState, parent: Super, site: Site, arguments: CallArguments) -> Any:
@@ -187,5 +188,4 @@ def parameters_of(function: ProgramFunction) -> tuple[Sequence[str], bool]:
     """Return the names of a function's parameters, without `self`, and whether it takes any other keyword too."""
     arguments = function.node.args
     names = parameter_names(arguments)
-    bound = function.owner is not None and function.kind != "static"
-    return names[1:] if bound else names, arguments.kwarg is not None
+    return names[1:] if function.is_bound else names, arguments.kwarg is not None

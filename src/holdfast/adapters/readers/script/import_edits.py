@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
-from holdfast.adapters.readers.script.parts import SourcePart, least, read_parts
+from holdfast.adapters.readers.script.parts import SourcePart, least, read_parts, start_of
 from holdfast.core.document import Document
 from holdfast.core.text import TextEdit
 
@@ -43,6 +43,17 @@ class Statement:
         return new if bound == new else f"{new} as {bound}"
 
     @property
+    def module(self) -> str:
+        """The module that it imports from."""
+        return self.node.module or ""
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The new names of those that the program uses under their old ones."""
+        pairs = ((alias, new) for alias, (_, new) in self.names.items() if not alias.asname)
+        return {alias.name: new for alias, new in pairs if alias.name != new}
+
+    @property
     def home(self) -> str:
         """The module that all its names move to; empty if some stay, or they part."""
         homes = {module for module, _ in self.names.values()}
@@ -67,23 +78,33 @@ def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], I
 
 def statements_of(document: Document, part: SourcePart, moves: Mapping[str, str]) -> Iterator[Statement]:
     """Yield the import statements that change."""
-    places = [
-        each.place
-        for each in document.imports
-        if f"{each.module}.{each.name}" in moves
-        and each.place.path == document.path
-        and not each.guard.tolerates("ImportError")
-    ]
-    for body in _bodies(part.tree):
+    places = _unguarded_places(document)
+    for body, node in _imports_from(part.tree):
+        paths = {alias: moves.get(f"{node.module}.{alias.name}") for alias in node.names}
+        names = {
+            alias: _parted(path) for alias, path in paths.items() if path is not None and part.position(alias) in places
+        }
+        if names:
+            yield Statement(part, node, body, names)
+
+
+def _unguarded_places(document: Document) -> set[tuple[int | None, tuple[int, int]]]:
+    """Return where names are imported, but those for whose failure the program is prepared."""
+    ours = (each for each in document.imports if each.place.path == document.path)
+    return {(each.place.cell, start_of(each.place)) for each in ours if not each.guard.tolerates("ImportError")}
+
+
+def aliases_of(statements: Iterable[Statement]) -> set[ast.alias]:
+    """Return the nodes of the names that change in some statements."""
+    return set(chain.from_iterable(each.names for each in statements))
+
+
+def _imports_from(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], ast.ImportFrom]]:
+    """Yield every import of names from a module of a library, after the block that it stands in."""
+    for body in _bodies(tree):
         for node in body:
             if isinstance(node, ast.ImportFrom) and not node.level:
-                names = {
-                    alias: _parted(moves[f"{node.module}.{alias.name}"])
-                    for alias in node.names
-                    if f"{node.module}.{alias.name}" in moves and any(part.is_at(alias, place) for place in places)
-                }
-                if names:
-                    yield Statement(part, node, body, names)
+                yield body, node
 
 
 def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -103,16 +124,10 @@ def _parted(path: str) -> tuple[str, str]:
 def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) -> list[TextEdit]:
     """Return the edits of each use of a name that is called otherwise; where they are not certain, it gets an alias."""
     edits: list[TextEdit] = []
-    renamed = {
-        alias.name: new
-        for each in statements
-        for alias, (_, new) in each.names.items()
-        if not alias.asname and alias.name != new
-    }
-    ours = {alias for each in statements for alias in each.names}
-    for old, new in renamed.items():
-        uses = uses_of(parts, old, ours)
-        if uses is None or uses_of(parts, new, ours) != []:
+    ours = aliases_of(statements)
+    for old, new in dict(chain.from_iterable(each.renamed.items() for each in statements)).items():
+        uses = _certain_uses(parts, old, new, ours)
+        if uses is None:
             for each in statements:
                 each.aliased.add(old)
         else:
@@ -120,19 +135,34 @@ def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) 
     return edits
 
 
+def _certain_uses(parts: Sequence[SourcePart], old: str, new: str, ours: set[ast.alias]) -> list[SourceSpan] | None:
+    """Return where a name is read that can be called otherwise; None if that is not certain, or the new name is in use."""
+    uses = uses_of(parts, old, ours)
+    return None if uses is None or uses_of(parts, new, ours) != [] else uses
+
+
 def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[SourceSpan] | None:
     """Return where a name is read; None if it is also bound in another way, or stands in a text."""
     found: list[SourceSpan] = []
-    for part in parts:
-        for node in ast.walk(part.tree):
-            if isinstance(node, ast.Name) and node.id == name:
-                start, end = part.span(node)
-                if not isinstance(node.ctx, ast.Load) or part.text[start:end] != name:
-                    return None
-                found.append((part, start, end))
-            elif node not in ours and _is_mentioned(node, name):
+    for part, node in _nodes(parts, ours):
+        if isinstance(node, ast.Name) and node.id == name:
+            if not _is_read(part, node):
                 return None
+            found.append((part, *part.span(node)))
+        elif _is_mentioned(node, name):
+            return None
     return found
+
+
+def _nodes(parts: Sequence[SourcePart], besides: set[ast.alias]) -> Iterator[tuple[SourcePart, ast.AST]]:
+    """Yield all nodes of a program but some, each after the text that it stands in."""
+    for part in parts:
+        yield from ((part, node) for node in ast.walk(part.tree) if node not in besides)
+
+
+def _is_read(part: SourcePart, node: ast.Name) -> bool:
+    """True if a name is read, where it is written as it is: not within a formatted text."""
+    return isinstance(node.ctx, ast.Load) and part.source(node) == node.id
 
 
 def _is_mentioned(node: ast.AST, name: str) -> bool:

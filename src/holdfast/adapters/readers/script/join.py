@@ -34,25 +34,28 @@ def joined(one: Any, other: Any, because: Unknown) -> Any:
     """Return the value that is one or the other."""
     if one is other or (type(one) is type(other) and one == other):
         return one
-    if isinstance(one, KnownItems) and isinstance(other, KnownItems):
-        return joined_entries(one, other, because)
-    if isinstance(one, ObjectValue | AnyOf) and isinstance(other, ObjectValue | AnyOf) and one.path == other.path:
-        same = (
-            isinstance(one, ObjectValue)
-            and isinstance(other, ObjectValue)
-            and one.library_call is other.library_call
-            and one.cls is other.cls
-        )
-        return one if same else AnyOf(one.path, tuple(dict.fromkeys((*_things(one), *_things(other))))[:MOST_THINGS])
-    if isinstance(one, Member) and isinstance(other, Member) and one.path == other.path:
-        return one
-    reasons = [value for value in (one, other) if isinstance(value, Unknown)]
-    reason = why([*reasons, because])
+    match one, other:
+        case (KnownItems(), KnownItems()):
+            return joined_entries(one, other, because)
+        case (ObjectValue() | AnyOf(), ObjectValue() | AnyOf()) | (Member(), Member()) if one.path == other.path:
+            return _joined_things(one, other)
+    return _differing(one, other, because)
+
+
+def _joined_things(one: Any, other: Any) -> ObjectValue | AnyOf | Member:
+    """Return what is one of two of the same path: the first, if both are one part or the same call of a class made both."""
+    match one, other:
+        case (Member(), Member()):
+            return one
+        case (ObjectValue(), ObjectValue()) if one.library_call is other.library_call and one.cls is other.cls:
+            return one
+    return AnyOf(one.path, tuple(dict.fromkeys((*one.things, *other.things)))[:MOST_THINGS])
+
+
+def _differing(one: Any, other: Any, because: Unknown) -> Unknown:
+    """Return why a value that differs is not known: that it depends on what is installed goes before other reasons."""
+    reason = why((*(value for value in (one, other) if isinstance(value, Unknown)), because))
     return reason if reason in INSTALLED else because
-
-
-def _things(value: ObjectValue | AnyOf) -> tuple[ObjectValue, ...]:
-    return (value,) if isinstance(value, ObjectValue) else value.things
 
 
 def joined_entries(one: KnownItems, other: KnownItems, because: Unknown) -> KnownItems:

@@ -163,13 +163,10 @@ def default_places(fields: Mapping[str, Slot | None]) -> dict[str, Place]:
     return {name: slot.place for name, slot in fields.items() if slot and slot.place}
 
 
-def find_init(reading: ReadingState, cls: ProgramClass) -> ProgramFunction | None:
-    """Return the `__init__` that a class of the program, or a base in the program, defines."""
-    for each in lineage(cls):
-        found = reading.store.get((each.number, "__init__"))
-        if isinstance(found, ProgramFunction):
-            return found
-    return None
+def find_method(reading: ReadingState, cls: ProgramClass, name: str) -> ProgramFunction | None:
+    """Return the method of a name that a class of the program, or a base in the program, defines."""
+    methods = (reading.store.get((each.number, name)) for each in lineage(cls))
+    return next((found for found in methods if isinstance(found, ProgramFunction)), None)
 
 
 def set_attribute(reading: ReadingState, target: Any, name: str | None, slot: Slot) -> None:

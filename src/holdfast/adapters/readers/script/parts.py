@@ -57,12 +57,13 @@ class SourcePart:
         broken = LINE_BREAK.search(self.text, end)
         return first, broken.start() if broken else len(self.text)
 
+    def position(self, node: SourceNode) -> tuple[int | None, tuple[int, int]]:
+        """Return where a node begins: the cell, the line and the column."""
+        return self.cell, self.lines.position(self.span(node)[0])
+
     def is_at(self, node: SourceNode | None, place: Place) -> bool:
         """True if a node begins at a place."""
-        return node is not None and (self.cell, self.lines.position(self.span(node)[0])) == (
-            place.cell,
-            (place.line, place.column),
-        )
+        return node is not None and self.position(node) == (place.cell, (place.line, place.column))
 
     def _offset(self, line: int, column: int) -> int:
         """Return the offset of a line and a column as `ast` counts it: in bytes, from 0."""

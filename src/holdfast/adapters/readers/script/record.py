@@ -1,8 +1,9 @@
 """Arguments of calls, and the notes that are kept of calls of libraries."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import dotted
@@ -20,6 +21,9 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import LibraryName
 from holdfast.core.text import Place
+
+NOT_GIVEN: Final = Slot(BRANCHES)
+"""An argument on the one of two visits to a call that does not give it."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -45,6 +49,11 @@ class CallArguments:
     def values(self) -> list[Any]:
         """All values that are given."""
         return [slot.value for slot in (*self.positional, *self.named.slots.values())]
+
+    def beyond(self, count: int, names: Sequence[str]) -> "CallArguments":
+        """Return what is left after some arguments by position and some by name."""
+        others = {name: slot for name, slot in self.named.slots.items() if name not in names}
+        return CallArguments(self.positional[count:], KnownItems(others, self.named.open), self.more)
 
     def argument(self, position: int, name: str) -> Any:
         """Return an argument by position or by name; None if it is not given."""
@@ -75,16 +84,7 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
     """Return the arguments of a call."""
     given = CallArguments()
     for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            _spread(given, reading.value(argument.value), argument, reading)
-        elif isinstance(argument, ast.Constant) and argument.value is ...:
-            given.more, given.named = (
-                True,
-                KnownItems(open=True),
-            )  # the rest is left to the reader, as documentation does
-        else:
-            value = reading.value(argument)
-            given.positional.append(Slot(value, _place_of_value(reading, argument)))
+        _read_positional(reading, given, argument)
     for keyword in node.keywords:
         value = reading.value(keyword.value)
         if keyword.arg is None:
@@ -95,6 +95,17 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
         slot = Slot(value, place, reading.scope.places.keyword(keyword), option)
         given.named = given.named.with_slot(keyword.arg, slot)
     return given
+
+
+def _read_positional(reading: ReadingState, given: CallArguments, node: ast.expr) -> None:
+    """Add an argument by position to those before it."""
+    match node:
+        case ast.Starred():
+            _spread(given, reading.value(node.value), node, reading)
+        case ast.Constant(value=value) if value is ...:  # as documentation leaves the rest to its reader
+            given.more, given.named = True, KnownItems(open=True)
+        case _:
+            given.positional.append(Slot(reading.value(node), _place_of_value(reading, node)))
 
 
 def _place_of_value(reading: ReadingState, node: ast.expr) -> Place:
@@ -191,27 +202,22 @@ def _places(node: ast.Call, arguments: CallArguments) -> tuple[Place | None, ...
 
 def _merge(known: LibraryCall, again: LibraryCall) -> None:
     """Make of two visits to one call what is true of both; what only one of them gives is given, but not its value."""
-    merged: dict[str, Slot] = {}
-    for name, slot in {**known.arguments, **again.arguments}.items():
-        both = (known.arguments.get(name), again.arguments.get(name))
-        values = [each.value if each else BRANCHES for each in both]
-        options = {each.option if each else None for each in both}
-        merged[name] = Slot(
-            joined(values[0], values[1], BRANCHES),
-            (both[0] or slot).place,
-            (both[0] or slot).key_place,
-            options.pop() if len(options) == 1 else None,
-        )
-    alike = known.arguments.keys() == again.arguments.keys()
-    known.arguments = merged
-    length = min(len(known.positional), len(again.positional))
+    alike = known.arguments.keys() == again.arguments.keys() and len(known.positional) == len(again.positional)
+    names = known.arguments | again.arguments
+    known.arguments = {name: _merged(known.arguments.get(name), again.arguments.get(name)) for name in names}
     pairs = zip(known.positional, again.positional, strict=False)
-    alike = alike and len(known.positional) == len(again.positional)
-    known.positional = [joined(*pair, BRANCHES) for pair in pairs][:length]
+    known.positional = [joined(*pair, BRANCHES) for pair in pairs]
     known.open = known.open or again.open or not alike
     known.own &= again.own
     known.guard = either(known.guard, again.guard)
-    known.receiver = known.receiver if known.receiver is again.receiver else known.receiver or again.receiver
+    known.receiver = known.receiver or again.receiver
+
+
+def _merged(known: Slot | None, again: Slot | None) -> Slot:
+    """Return an argument that has one value or the other, or is given on one of two visits alone."""
+    first, one, other = known or again or NOT_GIVEN, known or NOT_GIVEN, again or NOT_GIVEN
+    value = joined(one.value, other.value, BRANCHES)
+    return Slot(value, first.place, first.key_place, one.option if one.option == other.option else None)
 
 
 def result_of(reading: ReadingState, library_call: LibraryCall) -> ObjectValue:

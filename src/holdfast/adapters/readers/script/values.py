@@ -153,6 +153,11 @@ class ObjectValue:
     cls: "ProgramClass | None" = None
 
     @property
+    def things(self) -> "tuple[ObjectValue]":
+        """Itself, as the one thing that it may be."""
+        return (self,)
+
+    @property
     def base(self) -> str:
         """The path that its attributes continue: an instance's is its class, another's ends in `()`."""
         return self.path if self.is_instance else f"{self.path}()"
@@ -211,6 +216,11 @@ class ProgramFunction:
     owner: "ProgramClass | None" = None
     kind: Literal["function", "static", "class", "property"] = "function"
     guard: Guard = field(default_factory=Guard)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its first parameter is its instance, or its class."""
+        return self.owner is not None and self.kind != "static"
 
 
 @dataclass(slots=True, eq=False, repr=False)
