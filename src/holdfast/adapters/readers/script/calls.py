@@ -100,11 +100,10 @@ def _of_library(reading: ReadingState, site: Site, path: str, arguments: CallArg
     if package == "builtins":
         return _of_builtin(reading, site, name, arguments)
     if isinstance(site.receiver, Super):
-        return initialise_base(reading, site.receiver, site, arguments) if path.endswith(".__init__") else UNKNOWN
+        return _of_base(reading, site.receiver, site, path, arguments)
     held = receiver if isinstance(receiver, ObjectValue | Member) else None
     library_call = record(reading, site, path, arguments, receiver=held)
-    if package not in sys.stdlib_module_names:
-        expose(reading, arguments.values if package not in LEAVE_SETTINGS else filter(is_parser, arguments.values))
+    _expose_to(reading, package, arguments.values)
     reason = installed_reason(path, arguments.values)
     if reason is not None:
         return reason
@@ -114,6 +113,16 @@ def _of_library(reading: ReadingState, site: Site, path: str, arguments: CallArg
         if known
         else result_of(reading, library_call)
     )
+
+
+def _of_base(reading: ReadingState, parent: Super, site: Site, path: str, arguments: CallArguments) -> Any:
+    return initialise_base(reading, parent, site, arguments) if path.endswith(".__init__") else UNKNOWN
+
+
+def _expose_to(reading: ReadingState, package: str, values: list[Any]) -> None:
+    """Note that a library is handed some values, to which it may give attributes."""
+    if package not in sys.stdlib_module_names:
+        expose(reading, filter(is_parser, values) if package in LEAVE_SETTINGS else values)
 
 
 def _of_builtin(reading: ReadingState, site: Site, name: str, arguments: CallArguments) -> Any:
@@ -136,17 +145,26 @@ def _of_partial(reading: ReadingState, site: Site, arguments: CallArguments) -> 
 
 
 def _of_plain(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    """Return the value of a method call on a plain value or a dict; any other call may change the dicts that are passed to it."""
-    name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
+    """Return the value of a method call on a plain value or a dict, or of a call of something that is not known."""
+    name = getattr(site.node.func, "attr", "")
     if isinstance(site.receiver, Ref):
         return _of_dict(reading, site.receiver, name, arguments)
     if isinstance(site.receiver, list):
         return _of_list(reading, site, name, arguments)
     method = pure_method(site.receiver, name)
-    if method is not None and not arguments.open:
-        values = [settled(reading, slot.value) for slot in arguments.positional]
-        named = {str(key): settled(reading, slot.value) for key, slot in arguments.named.slots.items()}
-        return call_pure(method, values, **named)
+    if method is None or arguments.open:
+        return _of_unseen(reading, site, arguments)
+    return _of_pure(reading, method, arguments)
+
+
+def _of_pure(reading: ReadingState, method: Callable[..., Any], arguments: CallArguments) -> Any:
+    values = [settled(reading, slot.value) for slot in arguments.positional]
+    named = {str(key): settled(reading, slot.value) for key, slot in arguments.named.slots.items()}
+    return call_pure(method, values, **named)
+
+
+def _of_unseen(reading: ReadingState, site: Site, arguments: CallArguments) -> Unknown:
+    """Return why it is not known what a call gives; it may change the dicts that it is handed."""
     if isinstance(site.callee, Unknown):
         for value in arguments.values:
             if isinstance(value, Ref):
@@ -160,15 +178,18 @@ def _of_list(reading: ReadingState, site: Site, name: str, arguments: CallArgume
     func = site.node.func
     if name in {"index", "count", "copy"} or not isinstance(func, ast.Attribute):
         return list(site.receiver) if name == "copy" else UNKNOWN
-    changed: Any = UNKNOWN
-    if name == "append" and len(arguments.positional) == 1:
-        changed = [*site.receiver, arguments.positional[0].value]
-    elif (
-        name == "extend" and len(arguments.positional) == 1 and isinstance(arguments.positional[0].value, list | tuple)
-    ):
-        changed = [*site.receiver, *arguments.positional[0].value]
-    reading.assign(func.value, changed)
+    reading.assign(func.value, _changed_list(site.receiver, name, arguments))
     return None if name in {"append", "extend"} else UNKNOWN
+
+
+def _changed_list(values: list[Any], method: str, arguments: CallArguments) -> list[Any] | Unknown:
+    match method, [slot.value for slot in arguments.positional]:
+        case "append", [value]:
+            return [*values, value]
+        case "extend", [list() | tuple() as more]:
+            return [*values, *more]
+        case _:
+            return UNKNOWN
 
 
 def _of_dict(reading: ReadingState, ref: Ref, name: str, arguments: CallArguments) -> Any:

@@ -1,7 +1,7 @@
 """Values that move from one argument to another, written there as they were: `2**10`, a name, `options.max_length`."""
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,7 @@ SIMPLE: Final = (
 )
 """What means the same in another place, if its names do."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign
 At = tuple[int, tuple[int, int]]
 """A cell, 0 for a script, with a line and a column in it."""
 
@@ -53,30 +54,37 @@ def _as_written(document: Document, edit: Set, home: Place) -> Set:
 
 def _means_the_same(document: Document, source: str, place: Place, home: Place) -> bool:
     """True if an expression can stand in a call: each of its names is given one value, before it, that nothing changes."""
+    nodes, parts = _simple_nodes(source), read_parts(document)
+    around = _function(parts, home)
+    if not nodes or around is not _function(parts, place):
+        return False
+    settled = all(_is_settled(parts, around, name, home) for name in _names(nodes))
+    return settled and all(_position(part, node) < _start(home) for part, node in _changed(parts, nodes))
+
+
+def _simple_nodes(source: str) -> list[ast.AST]:
+    """Return the nodes of an expression that means the same in another place if its names do; none of any other."""
     try:
         nodes = list(ast.walk(ast.parse(source, mode="eval").body))
     except SyntaxError:
-        return False
-    if not all(isinstance(node, SIMPLE) for node in nodes):
-        return False
-    parts = list(read_parts(document))
-    around = _function(parts, home)
-    if around is not _function(parts, place):
-        return False
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    changes = (_position(part, node) for part in parts for node in _changed(part, names, attributes))
-    return all(_is_settled(parts, around, name, home) for name in names) and all(at < _start(home) for at in changes)
+        return []
+    return nodes if all(isinstance(node, SIMPLE) for node in nodes) else []
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _is_settled(parts: Sequence[SourcePart], around: Function | None, name: str, home: Place) -> bool:
     """True if a name has one value in a scope, or in the program around it, and got it before a place."""
-    if around is not None:
-        part = next(part for part in parts if part.cell == home.cell)
-        if bound := [_end(part, node) for node in _binding(around, name)]:
-            return len(bound) == 1 and bound[0] <= _start(home)
-    bound = [_end(part, node) for part in parts for node in _binding(part.tree, name)]
-    return len(bound) == 1 and bound[0] <= _start(home)
+    inner = ((part, around) for part in parts if around is not None and part.cell == home.cell)
+    ends = _ends(inner, name) or _ends(((part, part.tree) for part in parts), name)
+    return len(ends) == 1 and ends[0] <= _start(home)
+
+
+def _ends(scopes: Iterable[tuple[SourcePart, ast.AST]], name: str) -> list[At]:
+    """Return where the statements end that bind a name in some scopes."""
+    return [_end(part, node) for part, scope in scopes for node in _binding(scope, name)]
 
 
 def _function(parts: Sequence[SourcePart], place: Place) -> Function | None:
@@ -95,25 +103,41 @@ def _binding(root: ast.AST, name: str) -> Iterator[SourceNode]:
     queue = list(ast.iter_child_nodes(root))
     while queue:
         node = queue.pop()
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            yield from (node for each in _targets(node) if each.id == name)
-            queue += [node.value] if node.value else []
-            continue
-        if (
-            (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-            or (isinstance(node, ast.arg | ast.alias) and _bound_by(node) == name)
-            or (isinstance(node, Function | ast.ClassDef) and node.name == name)
-        ):
-            yield node
-        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            queue += ast.iter_child_nodes(node)
+        if isinstance(node, SourceNode):
+            yield from (node for bound in _bound_names(node) if bound == name)
+        queue += _in_same_scope(node)
 
 
-def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[ast.Name]:
+def _in_same_scope(node: ast.AST) -> Iterable[ast.AST]:
+    """Return the nodes within one that may bind names in its scope."""
+    if isinstance(node, Assignment):
+        return [node.value] if node.value else []
+    return () if isinstance(node, Function | ast.ClassDef | ast.Lambda) else ast.iter_child_nodes(node)
+
+
+def _bound_names(node: SourceNode) -> Iterable[str]:
+    """Return the names that a node binds itself."""
+    if isinstance(node, Assignment):
+        return _targets(node)
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, ast.alias):
+        return [(node.asname or node.name).partition(".")[0]]
+    if isinstance(node, Function | ast.ClassDef):
+        return [node.name]
+    return _stored(node)
+
+
+def _targets(node: Assignment) -> Iterator[str]:
     """Yield the names that an assignment binds."""
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        found = (each for each in ast.walk(target) if isinstance(each, ast.Name))
-        yield from (each for each in found if isinstance(each.ctx, ast.Store))
+        for each in ast.walk(target):
+            yield from _stored(each)
+
+
+def _stored(node: ast.AST) -> list[str]:
+    """Return the name that a node is, if it is not read."""
+    return [node.id] if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) else []
 
 
 def _end(part: SourcePart, node: SourceNode) -> At:
@@ -128,15 +152,19 @@ def _start(place: Place) -> At:
     return place.cell or 0, start_of(place)
 
 
-def _bound_by(node: ast.arg | ast.alias) -> str:
-    return (node.asname or node.name).partition(".")[0] if isinstance(node, ast.alias) else node.arg
+def _changed(parts: Sequence[SourcePart], within: Sequence[ast.AST]) -> Iterator[tuple[SourcePart, SourceNode]]:
+    """Yield each node that changes a value inside one of the objects that an expression names, after its text."""
+    names, attributes = _names(within), {node.attr for node in within if isinstance(node, ast.Attribute)}
+    for part in parts:
+        for node in ast.walk(part.tree):
+            if isinstance(node, ast.Attribute | ast.Subscript) and _changes(node, names, attributes):
+                yield part, node
 
 
-def _changed(part: SourcePart, names: Collection[str], attributes: Collection[str]) -> Iterator[SourceNode]:
-    """Yield each node inside one of these objects that changes a value."""
-    for node in ast.walk(part.tree):
-        if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
-            continue
-        whose = node.value.id if isinstance(node.value, ast.Name) else ""
-        if node.attr in attributes if isinstance(node, ast.Attribute) else whose in names:
-            yield node
+def _changes(node: ast.Attribute | ast.Subscript, names: Collection[str], attributes: Collection[str]) -> bool:
+    """True if a node gives one of some attributes another value, or an item of a variable."""
+    if isinstance(node.ctx, ast.Load):
+        return False
+    if isinstance(node, ast.Attribute):
+        return node.attr in attributes
+    return isinstance(node.value, ast.Name) and node.value.id in names

@@ -153,21 +153,29 @@ def _binary(reading: ReadingState, node: ast.BinOp) -> Any:
 def _boolean(reading: ReadingState, node: ast.BoolOp) -> Any:
     """Return the operand that decides. What follows it is not reached; what follows a version may not be."""
     decides = isinstance(node.op, ast.Or)
-    unsure: list[Any] = []
-    before, value = reading.guard, UNKNOWN
-    decided: list[Any] = []
-    for operand in node.values:
-        with reading.guarded(DEAD if decided else _guard_after(unsure)):
+    unsure: list[Unknown] = []
+    value: Any = UNKNOWN
+    for number, operand in enumerate(node.values, start=1):
+        with reading.guarded(_guard_after(unsure)):
             value = reading.value(operand)
         holds = truth(settled(reading, value))
-        if not decided and holds is decides:
-            decided.append(value if not unsure or value is decides else Unknown(holds=decides))
-        elif isinstance(holds, Unknown):
+        if holds is decides:
+            _read_unreached(reading, node.values[number:])
+            return _deciding_value(value, unsure, decides=decides)
+        if isinstance(holds, Unknown):
             unsure.append(holds)
-    reading.guard = before
-    if decided:
-        return decided[0]
     return why(unsure) if unsure else value
+
+
+def _deciding_value(value: Any, unsure: Sequence[Unknown], *, decides: bool) -> Any:
+    """Return what an operand yields that decides; after one that is not known, only its truth is known."""
+    return Unknown(holds=decides) if unsure and value is not decides else value
+
+
+def _read_unreached(reading: ReadingState, operands: Sequence[ast.expr]) -> None:
+    with reading.guarded(DEAD):
+        for operand in operands:
+            reading.value(operand)
 
 
 def _guard_after(operands: Sequence[Any]) -> Guard:
@@ -178,15 +186,30 @@ def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     values = [reading.value(operand) for operand in (node.left, *node.comparators)]
     if isinstance(values[0], str) and isinstance(node.ops[0], ast.In | ast.NotIn):
         reading.asked.add(values[0])
-    if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004 - the two sides
-        other = values[1] if values[0] is None else values[0]
-        if known_not_none(other):
-            return isinstance(node.ops[0], ast.IsNot | ast.NotEq)
+    differs = _differs_from_none(node, values)
+    if differs is not None:
+        return differs
     if _asks_for_an_attribute(reading, node):
         return VERSION
+    return _compared(reading, node.ops, values)
+
+
+def _compared(reading: ReadingState, operators: Sequence[ast.cmpop], values: Sequence[Any]) -> Any:
+    """Return what a comparison of values yields; where it depends on what is installed, that."""
     plain = [settled(reading, value) for value in values]
     reason = why(plain)
-    return reason if reason in INSTALLED else compare(node.ops, plain)
+    return reason if reason in INSTALLED else compare(operators, plain)
+
+
+def _differs_from_none(node: ast.Compare, values: Sequence[Any]) -> bool | None:
+    """Return what a comparison of something with None yields; None if it is no such comparison."""
+    match node.ops, values:
+        case ([ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [None, other] | [other, None]) if known_not_none(
+            other
+        ):
+            return isinstance(op, ast.IsNot | ast.NotEq)
+        case _:
+            return None
 
 
 def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
@@ -233,21 +256,32 @@ def _formatted(reading: ReadingState, node: ast.FormattedValue) -> Any:
 
 def _subscript(reading: ReadingState, node: ast.Subscript) -> Any:
     value, index = reading.value(node.value), reading.value(node.slice)
-    if isinstance(value, Ref):
-        entries = reading.entries(value.address)
-        slot = entries.slots.get(index) if isinstance(index, str | int | float | None) else None
-        return slot.value if slot else reason_among([index])
-    if isinstance(value, LibraryName):
-        return FROM_ENVIRONMENT if value.path == "os.environ" else UNKNOWN
-    if isinstance(value, ObjectValue | Member):
-        return item_of(value, index if isinstance(index, str) else "")
-    if isinstance(value, str | list | tuple) and isinstance(index, int):
-        return value[index] if -len(value) <= index < len(value) else UNKNOWN
+    match value:
+        case Ref():
+            return _entry(reading, value, index)
+        case LibraryName():
+            return FROM_ENVIRONMENT if value.path == "os.environ" else UNKNOWN
+        case ObjectValue() | Member():
+            return item_of(value, index)
+        case str() | list() | tuple() if isinstance(index, int):
+            return _element(value, index)
     return reason_among([value, index])
 
 
-def item_of(value: ObjectValue | Member, item: str = "") -> Member:
+def _entry(reading: ReadingState, held: Ref, name: Any) -> Any:
+    """Return the value of a dict's item."""
+    known = isinstance(name, str | int | float | None)
+    slot = reading.entries(held.address).slots.get(name) if known else None
+    return slot.value if slot else reason_among([name])
+
+
+def _element(value: str | list[Any] | tuple[Any, ...], index: int) -> Any:
+    return value[index] if -len(value) <= index < len(value) else UNKNOWN
+
+
+def item_of(value: ObjectValue | Member, index: Any = None) -> Member:
     """Return an item of a thing, or of a part of one."""
+    item = index if isinstance(index, str) else ""
     if isinstance(value, Member):
         return Member(f"{value.path}[]", value.thing, item)
     return Member(f"{value.base}[]", value, item)

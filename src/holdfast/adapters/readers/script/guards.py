@@ -87,16 +87,19 @@ def is_wrapped(path: str, because: str) -> bool:
 
 def note_rivals(branches: Iterable[Sequence[LibraryCall]]) -> None:
     """Guard the calls of one thing that branches make with other arguments: each may be for another version."""
-    made: dict[str, list[LibraryCall]] = {}
-    for branch in branches:
-        for path, library_call in {
-            library_call.path: library_call for library_call in branch if library_call.via == "call"
-        }.items():
-            made.setdefault(path, []).append(library_call)
-    for library_calls in made.values():
+    for library_calls in _last_calls(branches).values():
         if len({frozenset(library_call.arguments) for library_call in library_calls}) > 1:
             for library_call in library_calls:
                 library_call.guard = replace(library_call.guard, because=library_call.guard.because or RIVALS.because)
+
+
+def _last_calls(branches: Iterable[Sequence[LibraryCall]]) -> dict[str, list[LibraryCall]]:
+    """Return the last call of each thing in each branch, by the thing's path."""
+    made: dict[str, list[LibraryCall]] = {}
+    for branch in branches:
+        for path, library_call in {each.path: each for each in branch if each.via == "call"}.items():
+            made.setdefault(path, []).append(library_call)
+    return made
 
 
 def caught(node: ast.expr | None) -> frozenset[str]:
@@ -115,15 +118,19 @@ def ends(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and leaves_program(last.value))
 
 
-def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[LibraryCall]) -> bool:
-    """True if handlers do nothing but say what happened: then there is no other way to what was tried."""
+def only_report_training(
+    handlers: Sequence[ast.ExceptHandler], tried: Sequence[LibraryCall], handled: Sequence[LibraryCall]
+) -> bool:
+    """True if handlers do nothing but say that the training failed: then there is no other way to what was tried.
+
+    Args:
+        handlers: The handlers.
+        tried: The calls in the body before them.
+        handled: Their own calls.
+    """
     quiet = all(isinstance(each, ast.Expr | ast.Pass | ast.Return) for handler in handlers for each in handler.body)
-    return quiet and not any(library_call.path.startswith(("trl.", "transformers.", "peft.")) for library_call in log)
-
-
-def trains(log: Iterable[LibraryCall]) -> bool:
-    """True if the training itself is among some calls."""
-    return any(library_call.path.endswith("Trainer.train") for library_call in log)
+    trains = any(call.path.endswith("Trainer.train") for call in tried)
+    return quiet and trains and not any(call.path.startswith(("trl.", "transformers.", "peft.")) for call in handled)
 
 
 def leaves_program(node: ast.expr) -> bool:

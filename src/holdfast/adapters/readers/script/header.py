@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.values import Slot
@@ -32,46 +33,75 @@ def read_environment(
     return values, places, key_places
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenHeader:
+    """A header as it is written.
+
+    Attributes:
+        path: The script.
+        lines: Its lines.
+        text: The header, with what makes its lines comments.
+        begin: The offset at which it begins.
+    """
+
+    path: str
+    lines: LineIndex
+    text: str
+    begin: int
+
+    @classmethod
+    def find(cls, script: str, path: str, header: str) -> "WrittenHeader":
+        r"""Return where a header that stands in a script is written, whose lines end in `\n` but perhaps not there."""
+        lines, first = LineIndex(script), header.partition("\n")[0]
+        begin = next(start for start in lines.starts if script.startswith(first, start))
+        return cls(path, lines, script[begin : begin + len(header) + header.count("\n")], begin)
+
+    def place(self, start: int, end: int) -> Place:
+        """Return the place of some of its characters."""
+        return self.lines.place(self.path, self.begin + start, self.begin + end)
+
+    def requirements(self, wanted: list[str]) -> dict[Key, Place]:
+        """Return where each requirement is quoted, in order."""
+        places: dict[Key, Place] = {}
+        quoted = (
+            (found, ast.literal_eval(found[0])) for found in re.finditer(QUOTED, self.text) if _readable(found[0])
+        )
+        every = list(quoted)
+        for index, requirement in enumerate(wanted):
+            at = next((at for at, (_, text) in enumerate(every) if text == requirement), None)
+            if at is not None:
+                places["environment", "requirements", index] = self.place(*every[at][0].span())
+                every = every[at + 1 :]
+        return places
+
+    def python(self) -> dict[Key, Place]:
+        """Return where the Python is quoted that it asks for."""
+        found = re.search(f"{PYTHON_LINE}({QUOTED})", self.text)
+        return {("environment", "python"): self.place(*found.span(1))} if found else {}
+
+
 def _read_header(text: str, path: str, values: dict[str, Any], places: dict[Key, Place]) -> None:
     header = find_header(LINE_BREAK.sub("\n", text))
-    first = header.partition("\n")[0]
     if not header:
         return
-    lines = LineIndex(text)
-    begin = next(start for start in lines.starts if text.startswith(first, start))
-    end = min(begin + len(header) + header.count("\n"), len(text))
-    places["environment",] = lines.place(path, begin, begin + len(first))
+    written = WrittenHeader.find(text, path, header)
+    places["environment",] = written.place(0, len(header.partition("\n")[0]))
     try:
         table = read_header(header, path)
     except UsageError as error:
         values |= {"requirements": Unknown(error.what), "python": Unknown(error.what)}
         return
-    wanted = table.get("dependencies")
-    if isinstance(wanted, list) and all(isinstance(each, str) for each in wanted):
+    wanted, python = table.get("dependencies"), table.get("requires-python")
+    if _is_texts(wanted):
         values["requirements"] = wanted
-        _place_texts(wanted, text[begin:end], begin, (lines, path), places)
-    if isinstance(table.get("requires-python"), str):
-        values["python"] = table["requires-python"]
-        found = re.search(f"{PYTHON_LINE}({QUOTED})", text[begin:end])
-        if found:
-            places["environment", "python"] = lines.place(path, begin + found.start(1), begin + found.end(1))
+        places |= written.requirements(wanted)
+    if isinstance(python, str):
+        values["python"] = python
+        places |= written.python()
 
 
-def _place_texts(
-    wanted: list[str], header: str, begin: int, source: tuple[LineIndex, str], places: dict[Key, Place]
-) -> None:
-    """Find where each requirement is quoted, in order."""
-    lines, path = source
-    found = [(match, ast.literal_eval(match[0])) for match in re.finditer(QUOTED, header) if _readable(match[0])]
-    position = 0
-    for index, requirement in enumerate(wanted):
-        for at in range(position, len(found)):
-            match, text = found[at]
-            if text == requirement:
-                place = lines.place(path, begin + match.start(), begin + match.end())
-                places["environment", "requirements", index] = place
-                position = at + 1
-                break
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _readable(literal: str) -> bool:

@@ -27,16 +27,21 @@ def clean_cell(text: str) -> str:
         return text
     indent = indent_of(text)
     lines = [line.removeprefix(indent) for line in LINE_BREAK.split(text)]
-    first = next((line.strip() for line in lines if line.strip()), "")
-    magic = re.match(r"%%\s*(\w+)", first)
-    if magic and magic[1] not in PYTHON_CELLS:
-        return "\n".join("" for _ in lines)
+    if _is_foreign(lines):
+        return "\n" * (len(lines) - 1)
     inside = _inside_texts(lines)
     result: list[str] = []
     for begin, end in _logical_lines(lines):
         block = lines[begin : end + 1]
         result += block if begin in inside else _clean(block)
     return "\n".join(result)
+
+
+def _is_foreign(lines: Sequence[str]) -> bool:
+    """True if a magic on a cell's first line hands the cell to another program than Python."""
+    first = next((line.strip() for line in lines if line.strip()), "")
+    magic = re.match(r"%%\s*(\w+)", first)
+    return magic is not None and magic[1] not in PYTHON_CELLS
 
 
 def indent_of(text: str) -> str:

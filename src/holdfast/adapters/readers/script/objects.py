@@ -11,6 +11,7 @@ from holdfast.adapters.readers.script.values import (
     COMMAND_LINE,
     AnyOf,
     BoundMethod,
+    KnownItems,
     Member,
     ObjectValue,
     ProgramClass,
@@ -27,6 +28,7 @@ from holdfast.core.text import Place
 
 DEEPEST: Final = 12
 """Dicts within dicts."""
+PLAIN: Final = (str, int, float, complex, bytes, set, dict, type(None))
 SETTINGS: Final = ("Config", "Arguments", "Args")
 """Endings of the names of classes whose instances have an attribute for each argument."""
 
@@ -34,14 +36,27 @@ SETTINGS: Final = ("Config", "Arguments", "Args")
 def settled(reading: ReadingState, value: Any, depth: int = 0) -> Any:
     """Return a value as plain data where all of it is known, to compute with; else `Unknown`, with the reason."""
     if isinstance(value, Ref):
-        entries = reading.entries(value.address)
-        if entries.open or depth > DEEPEST:  # a dict may hold itself
-            return UNKNOWN
-        return {name: settled(reading, slot.value, depth + 1) for name, slot in entries.slots.items()}
+        return _settled_items(reading, value, depth)
     if isinstance(value, list | tuple):
         return type(value)(settled(reading, part, depth) for part in value)
-    if isinstance(value, str | int | float | complex | bytes | set | dict | None):
-        return value
+    return value if isinstance(value, PLAIN) else _hidden_reason(value)
+
+
+def _settled_items(reading: ReadingState, ref: Ref, depth: int) -> Any:
+    slots = known_slots(reading, ref, depth)
+    if slots is None:
+        return UNKNOWN
+    return {name: settled(reading, slot.value, depth + 1) for name, slot in slots.items()}
+
+
+def known_slots(reading: ReadingState, ref: Ref, depth: int) -> Mapping[Any, Slot] | None:
+    """Return the items of a dict; None if there may be more, or it lies too deep in others: it may hold itself."""
+    entries = reading.entries(ref.address)
+    return None if entries.open or depth > DEEPEST else entries.slots
+
+
+def _hidden_reason(value: Any) -> Unknown:
+    """Return why the plain data that a value stands for is not known."""
     if isinstance(value, LibraryName):
         return named_reason(value.path.rpartition(".")[2]) or UNKNOWN
     return reason_among([value])
@@ -86,16 +101,24 @@ def _of_thing(reading: ReadingState, thing: ObjectValue, name: str) -> Any:
     entries = reading.entries(thing.address)
     if name in entries.slots:
         return entries.slots[name].value
-    if not thing.path and thing.cls is None:
-        return COMMAND_LINE
-    if thing.cls is not None:
-        found = class_attribute(reading, thing.cls, name, thing)
-        if not isinstance(found, Unknown) or not thing.path:
-            return UNKNOWN if entries.open else found
-    if entries.open and thing.path.endswith(SETTINGS):
+    found = _by_own_class(reading, thing, name)
+    if thing.path and isinstance(found, Unknown):
+        return _of_library(thing, name, entries)
+    return UNKNOWN if entries.open and thing.cls else found
+
+
+def _by_own_class(reading: ReadingState, thing: ObjectValue, name: str) -> Any:
+    """Return an attribute that the program's own class gives a thing; what has no class, the command line decides."""
+    return COMMAND_LINE if thing.cls is None else class_attribute(reading, thing.cls, name, thing)
+
+
+def _of_library(thing: ObjectValue, name: str, entries: KnownItems) -> Any:
+    """Return an attribute that a library's class gives a thing: of settings, what they were given by that name."""
+    is_settings = thing.path.endswith(SETTINGS)
+    if is_settings and entries.open:
         return UNKNOWN
-    given = thing.library_call.arguments.get(name) if thing.library_call and thing.path.endswith(SETTINGS) else None
-    return given.value if given else Member(f"{thing.base}.{name}", thing)
+    given = thing.library_call.arguments if is_settings and thing.library_call else {}
+    return given[name].value if name in given else Member(f"{thing.base}.{name}", thing)
 
 
 def _of_super(reading: ReadingState, parent: Super, name: str) -> Any:

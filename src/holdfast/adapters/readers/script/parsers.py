@@ -51,15 +51,11 @@ def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) ->
 def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArguments, *, config: str = "") -> Any:
     """Return the dataclasses of a parser, of which TrlParser's other method takes the file that `--config` names."""
     spec = _spec(reading, site.receiver)
-    given = arguments.argument(0, "args")
-    argv, places = words_given(reading, given), reading.argv_places if given is None else ()
-    known = argv is not None and arguments.argument(1, "args_filename") is None
-    stated = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
-    shares = share_flags(_paths(spec), stated, strict=strict)
+    shares = share_flags(_paths(spec), _stated_in(reading, arguments, config), strict=strict)
     made = _parsed_classes(reading, site, spec, shares, are_words=not config)
-    if given is None and site.library_call:
+    if arguments.argument(0, "args") is None and site.library_call:
         site.library_call.fields = tuple(_own_parameters(spec))
     return (*made, COMMAND_LINE) if remaining else made
 
@@ -71,7 +67,7 @@ def _parse_with_config(reading: ReadingState, site: Site, arguments: CallArgumen
 def _parse_file(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     name = arguments.argument(0, "json_file") or arguments.argument(0, "yaml_file")
-    stated = _file_slots(reading, name) if isinstance(name, str) else None
+    stated = _file_slots(reading, name)
     loose = arguments.argument(1, "allow_extra_keys") is not None
     return _parsed_classes(reading, site, spec, share_flags(_paths(spec), stated, strict=not loose))
 
@@ -117,25 +113,36 @@ def _parameter(cls: ProgramClass, name: str) -> Parameter | None:
     return Parameter(name=name, types=types, annotation=annotation) if types else None
 
 
+def _stated_in(reading: ReadingState, arguments: CallArguments, flag: str) -> dict[str, Slot] | None:
+    """Return the values by name that a call hands its parser, or the command line; None if they are not known."""
+    given = arguments.argument(0, "args")
+    argv = words_given(reading, given)
+    if argv is None or arguments.argument(1, "args_filename") is not None:
+        return None
+    return _stated_values(reading, argv, reading.argv_places if given is None else (), flag)
+
+
 def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], flag: str) -> dict[str, Slot] | None:
     """Return the values that command-line words give by name, with those of the file that a flag names; None if that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
         return None
-    flags = read_flags(argv)
-    config = flags.pop(flag, None)
-    at = flag_places(argv, places) if places else {}
-    pairs = {name: at.get(name, (None, None)) for name in flags}
-    slots = {name: Slot(value, pairs[name][0], pairs[name][1]) for name, value in flags.items()}
-    if config is None:
-        return slots
-    settings = _file_slots(reading, config) if isinstance(config, str) else None
+    slots = _flag_slots(argv, places)
+    config = slots.pop(flag, None)
+    settings = _file_slots(reading, config.value) if config else {}
     return None if settings is None else {**settings, **slots}
 
 
-def _file_slots(reading: ReadingState, name: str) -> dict[str, Slot] | None:
-    document = reading.files(name) if reading.files else None
+def _flag_slots(argv: Argv, places: Sequence[Place]) -> dict[str, Slot]:
+    """Return the values of the flags on a command line, with the places of its words, if a file holds them."""
+    at = flag_places(argv, places) if places else {}
+    return {name: Slot(value, *at.get(name, ())) for name, value in read_flags(argv).items()}
+
+
+def _file_slots(reading: ReadingState, name: Any) -> dict[str, Slot] | None:
+    """Return the settings in a file; None if its name is not known, or what stands in it."""
+    document = reading.files(name) if reading.files and isinstance(name, str) else None
     if document is None:
         return None
     return {
@@ -172,25 +179,24 @@ def share_flags(
     """
     if stated is None:
         return [KnownItems(open=True) for _ in classes]
-    shares = [dict[str, Slot]() for _ in classes]
-    unsure: set[int] = set()
-    for name, slot in stated.items():
-        owners = _owners(name, classes)
-        if len(owners) == 1:
-            shares[owners[0]][name] = slot
-        elif not owners and strict and (rest := _rest(classes)) is not None:
-            shares[rest][name] = slot
-        unsure.update(owners if len(owners) > 1 else ())
-    return [KnownItems(share, open=index in unsure) for index, share in enumerate(shares)]
+    owners = {name: _owners(name, classes, strict=strict) for name in stated}
+    return [_share(index, stated, owners) for index in range(len(classes))]
 
 
-def _owners(name: str, classes: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
+def _share(index: int, stated: Mapping[str, Slot], owners: Mapping[str, Sequence[int]]) -> KnownItems:
+    """Return the arguments that are one dataclass's alone; it may get more where it shares a flag with others."""
+    own = {name: slot for name, slot in stated.items() if owners[name] == [index]}
+    return KnownItems(own, open=any(index in each for each in owners.values() if len(each) > 1))
+
+
+def _owners(name: str, classes: Sequence[tuple[str, frozenset[str]]], *, strict: bool) -> list[int]:
     """Return which classes a flag may belong to: those that had it in some release, else those it is short for."""
-    own = [index for index, (_, fields) in enumerate(classes) if name in fields]
-    if own:
-        return own
-    owners = [index for index, (path, _) in enumerate(classes) if ever_takes(path, name)]
-    return owners or [index for index, (path, fields) in enumerate(classes) if _begins(name, path, fields)]
+    return (
+        [index for index, (_, fields) in enumerate(classes) if name in fields]
+        or [index for index, (path, _) in enumerate(classes) if ever_takes(path, name)]
+        or [index for index, (path, fields) in enumerate(classes) if _begins(name, path, fields)]
+        or (_rest(classes) if strict else [])
+    )
 
 
 def _begins(name: str, path: str, fields: frozenset[str]) -> bool:
@@ -198,12 +204,13 @@ def _begins(name: str, path: str, fields: frozenset[str]) -> bool:
     return any(each.startswith(names) for each in (*fields, *newest_names(path)))
 
 
-def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> int | None:
+def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
+    """Return the class that gets what no class is known to take; none if several may."""
     unknown = [index for index, (path, _) in enumerate(classes) if path != OWN and not newest_names(path)]
     if unknown:
-        return unknown[0] if len(unknown) == 1 else None
+        return unknown if len(unknown) == 1 else []
     sizes = [(len(newest_names(path)), index) for index, (path, _) in enumerate(classes) if path != OWN]
-    return max(sizes)[1] if sizes else None
+    return [max(sizes)[1]] if sizes else []
 
 
 def read_flags(argv: Argv) -> dict[str, Any]:
@@ -212,6 +219,10 @@ def read_flags(argv: Argv) -> dict[str, Any]:
     >>> read_flags(["--lr", "-1", "--no-bf16", "--names", "a", "b"])
     {'lr': '-1', 'bf16': False, 'names': ['a', 'b']}
     """
+    return dict(_flag_value(name, words) for name, words in _words_by_flag(argv).items())
+
+
+def _words_by_flag(argv: Argv) -> dict[str, list[str | Unknown]]:
     flags: dict[str, list[str | Unknown]] = {}
     words: list[str | Unknown] = []
     for word in argv:
@@ -220,11 +231,16 @@ def read_flags(argv: Argv) -> dict[str, Any]:
             words = flags[name.replace("-", "_")] = [value] if "=" in word else []
         else:
             words.append(word)
-    result: dict[str, Any] = {}
-    for name, values in flags.items():
-        negated = name.startswith("no_") and not values and name != "no_cuda"
-        result[name.removeprefix("no_") if negated else name] = values[0] if len(values) == 1 else values or not negated
-    return result
+    return flags
+
+
+def _flag_value(name: str, words: list[str | Unknown]) -> tuple[str, Any]:
+    """Return a flag's name and its value; `--no_x` turns `x` off."""
+    if words:
+        return name, words[0] if len(words) == 1 else words
+    if name.startswith("no_") and name != "no_cuda":
+        return name.removeprefix("no_"), False
+    return name, True
 
 
 def flag_places(argv: Argv, places: Sequence[Place]) -> dict[str, tuple[Place, Place]]:
@@ -240,21 +256,36 @@ def flag_places(argv: Argv, places: Sequence[Place]) -> dict[str, tuple[Place, P
 
 def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems, *, are_words: bool) -> Any:
     """Return the instance that a parser makes of one dataclass, with its share of the command line."""
-    path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
-    own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
-    address = next(reading.numbers)
-    if isinstance(cls, ProgramClass) and not path:
-        fields = {name: _field(reading, cls, name, own[name], share) for name in own}
-        if are_words:
-            fields = {name: _with_option(reading, cls, name, slot) for name, slot in fields.items()}
-        reading.store[address] = KnownItems(fields)
-        return ObjectValue("", None, address, cls)
-    if not path:
-        return COMMAND_LINE
-    label = cls.name if isinstance(cls, ProgramClass) else path.rpartition(".")[2]
+    match cls:
+        case LibraryName():
+            return _parsed_config(reading, site, cls.path, share)
+        case ProgramClass() if path := library_base(cls):
+            return _parsed_config(reading, site, path, share, cls)
+        case ProgramClass():
+            return _parsed_fields(reading, cls, share, are_words=are_words)
+        case _:
+            return COMMAND_LINE
+
+
+def _parsed_config(
+    reading: ReadingState, site: Site, path: str, share: KnownItems, cls: ProgramClass | None = None
+) -> ObjectValue:
+    """Return an instance of a library's class, or of one of the program's that extends it."""
+    own = own_fields(cls) if cls else {}
+    label = cls.name if cls else path.rpartition(".")[2]
     library_call = record(reading, site, path, CallArguments([], share), via="parser", label=label, own=frozenset(own))
     library_call.own_places = default_places(own)
-    return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
+    return ObjectValue(path, library_call, next(reading.numbers), cls)
+
+
+def _parsed_fields(reading: ReadingState, cls: ProgramClass, share: KnownItems, *, are_words: bool) -> ObjectValue:
+    """Return an instance of a dataclass that is all the program's own."""
+    slots = {name: _field(reading, cls, name, default, share) for name, default in own_fields(cls).items()}
+    if are_words:
+        slots = {name: _with_option(reading, cls, name, slot) for name, slot in slots.items()}
+    thing = ObjectValue("", None, next(reading.numbers), cls)
+    reading.store[thing.address] = KnownItems(slots)
+    return thing
 
 
 def _with_option(reading: ReadingState, cls: ProgramClass, name: str, slot: Slot) -> Slot:

@@ -263,10 +263,14 @@ class ReadingState:
         self.branches -= 1
         if not living:
             return True
-        self.store = living[0]
-        for other in living[1:]:
-            self.store = joined_stores(self.store, other, because, self.numbers)
+        self.join(living, because)
         return False
+
+    def join(self, stores: Sequence[dict[Any, Any]], because: Unknown) -> None:
+        """Go on with what several branches leave, of which any may have been taken."""
+        self.store = stores[0]
+        for other in stores[1:]:
+            self.store = joined_stores(self.store, other, because, self.numbers)
 
 
 ExpressionHandler = Callable[[ReadingState, Any], Any]

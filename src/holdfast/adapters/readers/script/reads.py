@@ -46,8 +46,7 @@ def note_getattr(reading: ReadingState, owner: Any, node: ast.Call) -> None:
 def expose(reading: ReadingState, values: Iterable[Any]) -> None:
     """Note that code which is not seen is handed some values, and may give them attributes."""
     for value in values:
-        things = (value,) if isinstance(value, ObjectValue) else value.things if isinstance(value, AnyOf) else ()
-        reading.exposed.update(thing.address for thing in things)
+        reading.exposed.update(thing.address for thing in _things_in(value))
         if isinstance(value, Ref):
             expose_viewed(reading, value)
 
@@ -60,12 +59,20 @@ def expose_viewed(reading: ReadingState, held: Ref) -> None:
 
 def settings_in(owner: Any) -> Iterator[ObjectValue]:
     """Yield the settings that a value may be: instances of a config's class, or what a trainer was given as `args`."""
-    if isinstance(owner, Member) and owner.path.endswith(TRAINERS_SETTINGS):
-        yield from _given_settings(owner)
-    elif isinstance(owner, AnyOf):
-        yield from (settings for thing in owner.things for settings in settings_in(thing))
-    elif isinstance(owner, ObjectValue) and (not owner.path or (owner.is_instance and owner.path.endswith(SETTINGS))):
-        yield owner
+    match owner:
+        case Member() if owner.path.endswith(TRAINERS_SETTINGS):
+            yield from _given_settings(owner)
+        case AnyOf():
+            for thing in owner.things:
+                yield from settings_in(thing)
+        case ObjectValue() if _is_settings(owner):
+            yield owner
+        case _:
+            pass
+
+
+def _is_settings(thing: ObjectValue) -> bool:
+    return not thing.path or (thing.is_instance and thing.path.endswith(SETTINGS))
 
 
 def own_attributes(reading: ReadingState, thing: ObjectValue) -> OwnAttributes | None:
@@ -79,34 +86,36 @@ def own_attributes(reading: ReadingState, thing: ObjectValue) -> OwnAttributes |
 
 def _attributes_of_class(reading: ReadingState, cls: ProgramClass) -> OwnAttributes | None:
     classes = list(lineage(cls))
-    seen = all(
-        isinstance(base, ProgramClass) or (isinstance(base, LibraryName) and base.path in WITHOUT_ATTRIBUTES)
-        for each in classes
-        for base in each.bases
-    )
-    numbers = {each.number for each in classes}
-    defined = {key[1] for key in reading.store if isinstance(key, tuple) and key[0] in numbers}
-    if (
-        not seen
-        or not cls.is_dataclass
-        or any(each.opaque for each in classes)
-        or defined.intersection(MAKES_ATTRIBUTES)
-    ):
+    defined = _defined_names(reading, classes)
+    if not cls.is_dataclass or not all(map(_is_transparent, classes)) or defined.intersection(MAKES_ATTRIBUTES):
         return None
-    return OwnAttributes(cls.name, frozenset(defined.union(*(each.fields for each in classes))))
+    return OwnAttributes(cls.name, defined.union(*(each.fields for each in classes)))
+
+
+def _defined_names(reading: ReadingState, classes: Iterable[ProgramClass]) -> frozenset[str]:
+    """Return the names that the bodies of classes bind."""
+    numbers = {each.number for each in classes}
+    return frozenset(key[1] for key in reading.store if isinstance(key, tuple) and key[0] in numbers)
+
+
+def _is_transparent(cls: ProgramClass) -> bool:
+    """True if nothing gives a class attributes that cannot be seen, but perhaps its bases in the program."""
+    foreign = (base for base in cls.bases if not isinstance(base, ProgramClass))
+    bring_none = all(isinstance(base, LibraryName) and base.path in WITHOUT_ATTRIBUTES for base in foreign)
+    return bring_none and not cls.opaque
 
 
 def _readable(owner: Any, name: str) -> Iterator[ObjectValue]:
     """Yield the objects whose attribute is read, if such reads are recorded: settings, and the removed attributes of trainers."""
     yield from settings_in(owner)
-    for thing in owner.things if isinstance(owner, AnyOf) else (owner,):
-        if (
-            isinstance(thing, ObjectValue)
-            and thing.is_instance
-            and thing.path.endswith(TRAINER)
-            and name in TRAINERS_OWN
-        ):
+    for thing in _things_in(owner) if name in TRAINERS_OWN else ():
+        if thing.is_instance and thing.path.endswith(TRAINER):
             yield thing
+
+
+def _things_in(value: Any) -> tuple[ObjectValue, ...]:
+    """Return the things that a value may be."""
+    return value.things if isinstance(value, ObjectValue | AnyOf) else ()
 
 
 def _given_settings(part: Member) -> Iterator[ObjectValue]:

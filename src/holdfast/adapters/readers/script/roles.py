@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.reading import ReadingState
-from holdfast.adapters.readers.script.values import LibraryCall, Member, ObjectValue, Ref
+from holdfast.adapters.readers.script.values import LibraryCall, Member, ObjectValue, Ref, Slot
 
 TRAINERS: Final = frozenset({"trl", "transformers", "unsloth"})
 """Packages whose classes called `…Trainer` train a model, whatever they are given."""
@@ -54,13 +54,14 @@ def cast(reading: ReadingState, trainer: LibraryCall) -> JobCalls:
     """Return the calls that belong to a trainer."""
     config, model = _config_of(trainer), _find_model(trainer)
     adapter = _adapter(_given(trainer, ("peft_config",)))
-    if model is not None and model.library_call and model.library_call.path == "peft.get_peft_model":
-        adapter = adapter or _first_config(model.library_call)
-        model = _thing((model.library_call.positional or [_given(model.library_call, ("model",))])[0])
+    wrapping = _wrapping(model)
+    if wrapping:
+        adapter = adapter or _first_config(wrapping)
+        model = _thing((wrapping.positional or [_given(wrapping, ("model",))])[0])
     found = {
         "train": config,
         "peft": adapter,
-        "model": model if model is not None and model.path.endswith(".from_pretrained") else None,
+        "model": _loaded(model),
         "quantization": _quantization(reading, trainer, config, model),
         "dataset": _dataset(_given(trainer, ("train_dataset",))),
     }
@@ -69,19 +70,31 @@ def cast(reading: ReadingState, trainer: LibraryCall) -> JobCalls:
     return JobCalls({"trainer": trainer, **parts}, things, frozenset(_hidden(trainer) - things.keys()))
 
 
+def _wrapping(model: ObjectValue | None) -> LibraryCall | None:
+    """Return the call that puts adapters around a model; None if none does."""
+    call = model.library_call if model else None
+    return call if call and call.path == "peft.get_peft_model" else None
+
+
+def _loaded(model: object) -> ObjectValue | None:
+    return model if isinstance(model, ObjectValue) and model.path.endswith(".from_pretrained") else None
+
+
 def _hidden(trainer: LibraryCall) -> set[str]:
     """Return the parts that are given, as far as can be seen, whatever they are."""
-    hidden = {"peft"} if trainer.open or _given(trainer, ("peft_config",)) is not None else set[str]()
+    given = {
+        "peft": _given(trainer, ("peft_config",)) is not None,
+        "dataset": trainer.positional[2:] or _given(trainer, ("train_dataset",)) is not None,
+        "train": _given(trainer, CONFIG_NAMES) is not None or _unclear(trainer),
+    }
+    hidden = {part for part, is_given in given.items() if trainer.open or is_given}
+    return hidden | {"peft", "quantization"} if _has_unseen_model(trainer) else hidden
+
+
+def _has_unseen_model(trainer: LibraryCall) -> bool:
+    """True if a trainer's model may have been made with adapters, or quantized."""
     model = _given(trainer, ("model",)) or next(iter(trainer.positional), None)
-    if not isinstance(model, str | None) and not (
-        isinstance(model, ObjectValue) and model.path.endswith(".from_pretrained")
-    ):
-        hidden |= {"peft", "quantization"}  # it may be made with either
-    if trainer.open or trainer.positional[2:] or _given(trainer, ("train_dataset",)) is not None:
-        hidden.add("dataset")
-    if trainer.open or _given(trainer, CONFIG_NAMES) is not None or _unclear(trainer):
-        hidden.add("train")
-    return hidden
+    return not isinstance(model, str | None) and _loaded(model) is None
 
 
 def _adapter(value: Any) -> ObjectValue | None:
@@ -131,15 +144,21 @@ def _find_model(trainer: LibraryCall) -> ObjectValue | None:
 def _quantization(
     reading: ReadingState, trainer: LibraryCall, config: ObjectValue | None, model: ObjectValue | None
 ) -> ObjectValue | None:
-    candidates = [trainer.arguments.get("quantization_config")]
-    if model is not None and model.library_call:
-        candidates.append(model.library_call.arguments.get("quantization_config"))
-    if config is not None and config.library_call and "model_init_kwargs" in config.library_call.arguments:
-        settings = config.library_call.arguments["model_init_kwargs"].value
-        if isinstance(settings, Ref):
-            candidates.append(reading.entries(settings.address).slots.get("quantization_config"))
-    things = (_thing(slot.value) for slot in candidates if slot)
+    given = (trainer.arguments, _arguments(model), _model_settings(reading, config))
+    slots = (each.get("quantization_config") for each in given)
+    things = (_thing(slot.value) for slot in slots if slot)
     return next((thing for thing in things if thing and thing.path.endswith("Config")), None)
+
+
+def _arguments(thing: ObjectValue | None) -> Mapping[Any, Slot]:
+    """Return the arguments of the call that made a thing."""
+    return thing.library_call.arguments if thing and thing.library_call else {}
+
+
+def _model_settings(reading: ReadingState, config: ObjectValue | None) -> Mapping[Any, Slot]:
+    """Return the arguments with which a trainer loads its model itself."""
+    slot = _arguments(config).get("model_init_kwargs")
+    return reading.entries(slot.value.address).slots if slot and isinstance(slot.value, Ref) else {}
 
 
 def _dataset(value: Any) -> ObjectValue | None:

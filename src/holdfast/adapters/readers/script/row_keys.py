@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast.catalog.calls.element_loops import element_loops
+from holdfast.core.parameters import positional_names
 
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.expr)
+"""Statements without branches, and the expression of a lambda."""
 READING: Final = frozenset({"get", "keys", "values", "items", "copy"})
 """Methods of a row that change nothing of it."""
 
@@ -22,22 +24,14 @@ def keys_read(function: CallableNode) -> tuple[str, ...]:
     >>> keys_read(ast.parse("def f(row):\n    if 'q' in row:\n        return row['q']\n    return row['a']").body[0])
     ()
     """
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    if not arguments or isinstance(function, ast.AsyncFunctionDef):
-        return ()
-    row = arguments[0].arg
-    if isinstance(function, ast.Lambda):
-        found = list(_evaluated(function.body))
-        return () if _may_change(found, row) else _keys(found, row)
+    row = _first_parameter(function)
     keys: list[str] = []
-    for statement in function.body:
-        if not isinstance(statement, SIMPLE):
-            break
+    for statement in _surely_run(function, SIMPLE) if row else ():
         nodes = list(_evaluated(statement))
         if _may_change(nodes, row):
             break
         keys += _keys(nodes, row)
-        if isinstance(statement, ast.Return) or _sets(statement, row):
+        if _sets(statement, row):
             break
     return tuple(dict.fromkeys(keys))
 
@@ -50,26 +44,37 @@ def element_keys_read(function: CallableNode) -> tuple[str, ...]:
     >>> element_keys_read(ast.parse("def f(rows):\n    return [row['a'] if 'a' in row else row['b'] for row in rows]").body[0])
     ()
     """
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    body = [function.body] if isinstance(function, ast.Lambda) else function.body
-    if not arguments or isinstance(function, ast.AsyncFunctionDef) or _rebinds(function, arguments[0].arg):
+    rows = _first_parameter(function)
+    if not rows or _rebinds(function, rows):
         return ()
     keys: list[str] = []
-    for statement in body:
-        if not isinstance(statement, (*SIMPLE, ast.For, ast.expr)):
-            break
-        keys += _element_keys(statement, arguments[0].arg)
-        if isinstance(statement, ast.Return):
-            break
+    for statement in _surely_run(function, (*SIMPLE, ast.For)):
+        keys += _element_keys(statement, rows)
     stored = {key for node in ast.walk(function) if (key := _stored_key(node))}
     return tuple(key for key in dict.fromkeys(keys) if key not in stored)
+
+
+def _first_parameter(function: CallableNode) -> str:
+    """Return the name of a function's first parameter; empty if it has none, or is not called as others are."""
+    names = () if isinstance(function, ast.AsyncFunctionDef) else positional_names(function.args)
+    return next(iter(names), "")
+
+
+def _surely_run(function: CallableNode, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
+    """Yield the first statements of a function, as far as they are of some kinds, and none returns before them."""
+    for statement in [function.body] if isinstance(function, ast.Lambda) else function.body:
+        if not isinstance(statement, kinds):
+            return
+        yield statement
+        if isinstance(statement, ast.Return):
+            return
 
 
 def _element_keys(statement: ast.AST, parameter: str) -> Iterator[str]:
     for node in _evaluated(statement):
         for loop in element_loops(node, parameter):
             for part in loop.body:
-                if not isinstance(part, (*SIMPLE, ast.expr)):
+                if not isinstance(part, SIMPLE):
                     break
                 yield from _keys(_evaluated(part), loop.name)
 
@@ -142,7 +147,7 @@ def _looked_into(node: ast.AST) -> ast.expr | None:
             return None
 
 
-def _sets(statement: ast.stmt, row: str) -> bool:
+def _sets(statement: ast.AST, row: str) -> bool:
     """True if a statement gives the row an item."""
     nodes = (each for each in ast.walk(statement) if isinstance(each, ast.Subscript))
     return any(

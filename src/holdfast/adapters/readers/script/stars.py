@@ -1,7 +1,7 @@
 """Names that come from `from … import *`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from holdfast.catalog.api.history import load_history
@@ -22,10 +22,18 @@ def resolve_starred(modules: Sequence[str], name: str) -> Any:
     if len(modules) == 1:
         return LibraryName(f"{modules[0]}.{name}") if modules[0] else UNKNOWN
     for module in reversed(modules):
-        package = module.partition(".")[0]
-        history = load_history(package) if package else None
-        if history and name in history.exports(module):
-            return LibraryName(f"{module}.{name}")
-        if history is None and package not in sys.stdlib_module_names:
+        exports = _exports(module)
+        if exports is None:
             return UNKNOWN
+        if name in exports:
+            return LibraryName(f"{module}.{name}")
     return UNKNOWN
+
+
+def _exports(module: str) -> Collection[str] | None:
+    """Return the names that a module has in any release, as far as they matter; None if they are not known."""
+    package = module.partition(".")[0]
+    history = load_history(package) if package else None
+    if history:
+        return history.exports(module)
+    return () if package in sys.stdlib_module_names else None

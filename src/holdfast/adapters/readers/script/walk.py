@@ -14,8 +14,7 @@ from holdfast.adapters.readers.script.guards import (
     ends,
     leaves_program,
     note_rivals,
-    only_report,
-    trains,
+    only_report_training,
 )
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.known_calls import set_variable
@@ -28,6 +27,7 @@ from holdfast.adapters.readers.script.values import (
     INSTALLED,
     ITEMS,
     VERSION,
+    LibraryCall,
     Member,
     ObjectValue,
     Ref,
@@ -36,6 +36,7 @@ from holdfast.adapters.readers.script.values import (
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.expressions import UNKNOWN, apply_operator, join_lists, reason_among, truth
+from holdfast.core.text import Place
 
 MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""
@@ -148,32 +149,48 @@ def _loop(reading: ReadingState, node: ast.For | ast.AsyncFor | ast.While, body:
 def _try(reading: ReadingState, node: ast.Try) -> bool:
     before, begin = reading.store, len(reading.log)
     reading.store = dict(before)
-    takes = frozenset[str]().union(*(caught(handler.type) for handler in node.handlers if not ends(handler.body)))
-    catching = [each for each in node.handlers if Guard(catches=caught(each.type)).tolerates("ModuleNotFoundError")]
-    _note_fallbacks(reading, [node.body, *(each.body for each in catching)])
+    takes = _taken(node.handlers)
+    _note_fallbacks(reading, _alternatives(node))
     with reading.guarded(Guard(catches=takes)):
         stopped = reading.block(node.body)
-    after = reading.store
-    within = joined_stores(before, after, AVAILABLE, reading.numbers)
-    living = []
-    stopped = stopped or reading.block(node.orelse)
-    if not stopped:
-        living.append(reading.store)
-    body = reading.log[begin:]
+    within = joined_stores(before, reading.store, AVAILABLE, reading.numbers)
+    living = [] if stopped or reading.block(node.orelse) else [reading.store]
     tried = len(reading.log)
-    for handler in node.handlers:
+    living += _handled(reading, node.handlers, within)
+    body = reading.log[begin:tried]
+    if only_report_training(node.handlers, body, reading.log[tried:]):
+        _remove_catches(body, takes - reading.guard.catches)
+    reading.join(living or [within], AVAILABLE)
+    return reading.block(node.finalbody) or not living
+
+
+def _taken(handlers: Sequence[ast.ExceptHandler]) -> frozenset[str]:
+    """Return the names of the exceptions after which the program goes on."""
+    return frozenset[str]().union(*(caught(each.type) for each in handlers if not ends(each.body)))
+
+
+def _alternatives(node: ast.Try) -> list[list[ast.stmt]]:
+    """Return the statements that are tried, and what stands in for them where a module is not there."""
+    handlers = (each for each in node.handlers if Guard(catches=caught(each.type)).tolerates("ModuleNotFoundError"))
+    return [node.body, *(each.body for each in handlers)]
+
+
+def _handled(
+    reading: ReadingState, handlers: Sequence[ast.ExceptHandler], within: dict[Any, Any]
+) -> list[dict[Any, Any]]:
+    """Read handlers, each on its own copy of the store, and return the stores of those after which the program goes on."""
+    living: list[dict[Any, Any]] = []
+    for handler in handlers:
         reading.store = dict(within)
         if not _handler(reading, handler):
             living.append(reading.store)
-    if only_report(node.handlers, reading.log[tried:]) and trains(body):
-        for library_call in body:
-            library_call.guard = replace(
-                library_call.guard, catches=library_call.guard.catches - (takes - reading.guard.catches)
-            )
-    reading.store = living[0] if living else within
-    for other in living[1:]:
-        reading.store = joined_stores(reading.store, other, AVAILABLE, reading.numbers)
-    return reading.block(node.finalbody) or not living
+    return living
+
+
+def _remove_catches(calls: Sequence[LibraryCall], catches: frozenset[str]) -> None:
+    """Take exceptions off the guards of calls: a handler that only reports a failure gives the program no other way."""
+    for call in calls:
+        call.guard = replace(call.guard, catches=call.guard.catches - catches)
 
 
 def _note_fallbacks(reading: ReadingState, arms: Sequence[Sequence[ast.stmt]]) -> None:
@@ -200,18 +217,27 @@ def _handler(reading: ReadingState, handler: ast.ExceptHandler) -> bool:
 
 def _with(reading: ReadingState, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
-        value = reading.value(item.context_expr)
-        if item.optional_vars is not None:
-            kept = value if isinstance(value, ObjectValue) and value.is_instance else UNKNOWN
-            reading.assign(item.optional_vars, kept)
-    catches = frozenset[str]()
-    for item in node.items:
-        call = item.context_expr
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "suppress":
-            catches = catches.union(*map(caught, call.args))
+        _enter_context(reading, item)
+    catches = frozenset[str]().union(*(_suppressed(item.context_expr) for item in node.items))
     with reading.guarded(Guard(catches=catches)):
         stopped = reading.block(node.body)
     return stopped and not catches
+
+
+def _enter_context(reading: ReadingState, item: ast.withitem) -> None:
+    value = reading.value(item.context_expr)
+    if item.optional_vars is not None:
+        kept = value if isinstance(value, ObjectValue) and value.is_instance else UNKNOWN
+        reading.assign(item.optional_vars, kept)
+
+
+def _suppressed(context: ast.expr) -> frozenset[str]:
+    """Return the names of the exceptions that `suppress(…)` takes; of any other context there are none."""
+    match context:
+        case ast.Call(func=ast.Name(id="suppress") | ast.Attribute(attr="suppress"), args=classes):
+            return frozenset[str]().union(*map(caught, classes))
+        case _:
+            return frozenset()
 
 
 def _match(reading: ReadingState, node: ast.Match) -> bool:
@@ -330,13 +356,17 @@ def assign(reading: ReadingState, target: ast.expr, value: Any, node: ast.expr |
         case ast.Starred(value=inner):
             reading.assign(inner, UNKNOWN)
         case ast.Attribute(value=owner, attr=name):
-            slot = Slot(value, reading.place(node) if node else None, reading.scope.places.last_name(target))
+            slot = _given_slot(reading, value, node, reading.scope.places.last_name(target))
             reading.written.add(name)
             set_attribute(reading, reading.value(owner), name, slot)
         case ast.Subscript():
             _store_item(reading, target, value, node)
         case _:  # nothing else can be assigned to
             pass
+
+
+def _given_slot(reading: ReadingState, value: Any, node: ast.expr | None, key_place: Place) -> Slot:
+    return Slot(value, reading.place(node) if node else None, key_place)
 
 
 def _unpack(reading: ReadingState, parts: Sequence[ast.expr], value: Any) -> None:
@@ -352,20 +382,33 @@ def _unpack(reading: ReadingState, parts: Sequence[ast.expr], value: Any) -> Non
 
 def _store_item(reading: ReadingState, target: ast.Subscript, value: Any, node: ast.expr | None) -> None:
     held, name = reading.value(target.value), reading.value(target.slice)
-    slot = Slot(value, reading.place(node) if node else None, reading.place(target.slice))
-    if isinstance(held, Ref):
-        expose_viewed(reading, held)
-        entries = reading.entries(held.address)
-        known = isinstance(name, str | int | float | None)
-        reading.store[held.address] = entries.with_slot(name, slot) if known else entries.opened(CHANGED)
-    elif isinstance(held, LibraryName) and held.path == "os.environ" and isinstance(name, str):
+    slot = _given_slot(reading, value, node, reading.place(target.slice))
+    match held:
+        case Ref():
+            _store_entry(reading, held, name, slot)
+        case LibraryName() if isinstance(name, str):
+            _store_in_library(reading, held.path, name, slot)
+        case list():
+            reading.assign(target.value, UNKNOWN)
+        case ObjectValue():
+            reading.store[held.address] = reading.entries(held.address).with_slot(ITEMS, Slot(CHANGED))
+        case _:
+            pass
+
+
+def _store_entry(reading: ReadingState, held: Ref, name: Any, slot: Slot) -> None:
+    expose_viewed(reading, held)
+    entries = reading.entries(held.address)
+    known = isinstance(name, str | int | float | None)
+    reading.store[held.address] = entries.with_slot(name, slot) if known else entries.opened(CHANGED)
+
+
+def _store_in_library(reading: ReadingState, path: str, name: str, slot: Slot) -> None:
+    """Note an environment variable that the program sets, or a module that it puts in another's place."""
+    if path == "os.environ":
         set_variable(reading, name, slot, slot)
-    elif isinstance(held, LibraryName) and held.path == "sys.modules" and isinstance(name, str):
+    elif path == "sys.modules":
         reading.patched[name] = "the script puts another module in its place"
-    elif isinstance(held, list):
-        reading.assign(target.value, UNKNOWN)
-    elif isinstance(held, ObjectValue):
-        reading.store[held.address] = reading.entries(held.address).with_slot(ITEMS, Slot(CHANGED))
 
 
 STATEMENTS: Final[Mapping[type[ast.AST], StatementHandler]] = {
