@@ -92,17 +92,37 @@ def _number(value: Any, counter: Iterator[int]) -> Any:
 def _changes(text: str, lines: Sequence[CellText], edits: Sequence[TextEdit]) -> Iterator[tuple[int, int, str]]:
     """Yield the replacements in the JSON: start offset, end offset and new text."""
     old = [line.text for line in lines]
+    new = _edited(old, edits)
+    if old == new or not lines:
+        return
+    same, tail = _unchanged(old, new)
+    first, last = lines[same], lines[len(lines) - tail - 1]
+    yield (
+        first.start,
+        last.end,
+        _separator(text, lines).join(_spell(line, text) for line in new[same : len(new) - tail]) or '""',
+    )
+
+
+def _separator(text: str, lines: Sequence[CellText]) -> str:
+    """Return what stands between two lines of a cell."""
+    return text[lines[0].end : lines[1].start] if len(lines) > 1 else ", "
+
+
+def _edited(old: Sequence[str], edits: Sequence[TextEdit]) -> list[str]:
+    """Return a cell's lines with edits made; what was one text stays one."""
     source = apply_text_edits("".join(old), edits)
-    new = [source] if len(old) == 1 and "\n" in old[0][:-1] else LINE.findall(source)
+    return [source] if len(old) == 1 and "\n" in old[0][:-1] else LINE.findall(source)
+
+
+def _unchanged(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines stay as they are at the beginning and at the end of a cell."""
     same = _alike(old, new)
     tail = _alike(old[same:][::-1], new[same:][::-1])
-    if same == len(old) == len(new) or not lines:
-        return
-    if same + tail in (len(old), len(new)):  # lines only come, or only go: one that stays is written anew beside them
-        same, tail = (same - 1, tail) if same else (same, max(tail - 1, 0))
-    first, last = lines[same], lines[len(lines) - tail - 1]
-    between = text[lines[0].end : lines[1].start] if len(lines) > 1 else ", "
-    yield first.start, last.end, between.join(_spell(line, text) for line in new[same : len(new) - tail]) or '""'
+    if same + tail not in (len(old), len(new)):
+        return same, tail
+    # Lines only come, or only go: one that stays is written anew beside them.
+    return (same - 1, tail) if same else (same, max(tail - 1, 0))
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

@@ -10,10 +10,12 @@ from typing import Any, Final
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.adapters.readers.foreign.accelerate import UNDER
 from holdfast.core.document import Document, Unknown
+from holdfast.core.text import Place
 
 CONFIG: Final = "where.accelerate_config"
+WORLD_SIZE: Final = "where.world_size"
 KEYS: Final = {
-    "num_processes": "where.world_size",
+    "num_processes": WORLD_SIZE,
     "num_machines": "where.nodes",
     "mixed_precision": "where.mixed_precision",
     "distributed_type": "where.distributed_type",
@@ -55,18 +57,23 @@ def add_accelerate_config(launch: Launch, files: SettingsReader, *, packaged: bo
     if found:
         launch.say(".".join(UNDER), dict(found.values), place)
         launch.places |= {(*UNDER, *key): each for key, each in {**found.places, **found.key_places}.items()}
-    settings = found.values if found else PACKAGED.get(name) if packaged else None
+        _add_settings(launch, found.values, place)
+    elif packaged:
+        _add_settings(launch, PACKAGED.get(name, {}), place)
+
+
+def _add_settings(launch: Launch, settings: Mapping[str, Any], place: Place) -> None:
     for key, value in _stated(settings).items():
         if key not in launch.values:
             launch.say(key, value, place)
-        elif key == "where.world_size" and settings and settings.get("distributed_type") in ALONE:
+        elif key == WORLD_SIZE and _is_alone(settings):
             launch.say(key, Unknown("accelerate's file says one process, and an option another number"), place)
 
 
-def _stated(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    if settings is None:
-        return {}
+def _stated(settings: Mapping[str, Any]) -> dict[str, Any]:
     values = {ours: settings[theirs] for theirs, ours in KEYS.items() if settings.get(theirs) not in (None, {})}
-    if settings.get("distributed_type") in ALONE:
-        values["where.world_size"] = 1
-    return values
+    return {**values, WORLD_SIZE: 1} if _is_alone(settings) else values
+
+
+def _is_alone(settings: Mapping[str, Any]) -> bool:
+    return settings.get("distributed_type") in ALONE

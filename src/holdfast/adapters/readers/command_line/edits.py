@@ -23,22 +23,42 @@ def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ..
 
 
 def _placed(document: Document, edit: Edit) -> TextEdit:
+    placed = _in_place(document, edit)
+    if placed is None:
+        spot = Spot.of(document.place(edit.key))
+        raise UsageError(f"cannot change `{edit.key}` in this command", where=spot, fix="make the change by hand")
+    return placed
+
+
+def _in_place(document: Document, edit: Edit) -> TextEdit | None:
+    """Return the text edit that makes an edit; None if it cannot be made in this text."""
     key = parse_key(edit.key)
     option, value = _here(document, document.key_places.get(key)), _here(document, document.places.get(key))
+    if isinstance(edit, Set):
+        return _set(document, edit, option, value)
     if isinstance(edit, Rename) and option:
         return _at(option, option, f"--{edit.name}")
     if isinstance(edit, Remove) and option and value:
         return _at(option, value, "")
-    if option and value and value != option and isinstance(edit, Set):
-        return _at(value, value, render_words(edit.value))
-    if option and isinstance(edit, Set) and document.get(edit.key) is True:  # the option has no value
-        return _at(option, option, f"--{key[-1]} {render_words(edit.value)}")
-    if key not in document.places and isinstance(edit, Set) and (call := _call(document, edit)):
-        end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
-        return _at(end, end, f" --{key[-1]} {render_words(edit.value)}")
-    where = document.place(edit.key)
-    spot = Spot.of(where)
-    raise UsageError(f"cannot change `{edit.key}` in this command", where=spot, fix="make the change by hand")
+    return None
+
+
+def _set(document: Document, edit: Set, option: Place | None, value: Place | None) -> TextEdit | None:
+    words = render_words(edit.value)
+    if option and value and value != option:
+        return _at(value, value, words)
+    if option and document.get(edit.key) is True:  # the option has no value
+        return _at(option, option, f"--{parse_key(edit.key)[-1]} {words}")
+    return _appended(document, edit, words)
+
+
+def _appended(document: Document, edit: Set, words: str) -> TextEdit | None:
+    """Return the text edit that adds an option at the end of its command; None if the option is there."""
+    key, call = parse_key(edit.key), _call(document, edit)
+    if key in document.places or call is None:
+        return None
+    end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
+    return _at(end, end, f" --{key[-1]} {words}")
 
 
 def _here(document: Document, place: Place | None) -> Place | None:

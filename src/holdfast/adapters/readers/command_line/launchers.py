@@ -13,7 +13,7 @@ from holdfast.adapters.readers.command_line.launcher_commands import (
     LauncherCommand,
 )
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, ELIDED, Word
-from holdfast.catalog.environment.launcher_options import OPTIONS, LauncherOptions
+from holdfast.catalog.environment.launcher_options import OPTIONS
 from holdfast.catalog.environment.misspelt_commands import misspelt_word
 from holdfast.core.document import Key, Unknown
 from holdfast.core.text import Place
@@ -58,8 +58,10 @@ PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S"
 
 NEXT_REQUIREMENT: Final = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
 """Several may be given as one; a comma within one stands before an operator."""
+VARIABLES: Final = "environment.variables+"
 COUNT: Final = re.compile(r"[0-9]{1,9}")
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
+OPTION: Final = re.compile(r"-.")
 SCRIPT: Final = ".py"
 UNKNOWN_OPTIONS: Final = "launch.unknown_options"
 """Options that a launcher does not take: each a mapping of `launcher` and `option`."""
@@ -122,13 +124,18 @@ def _take_hidden_launcher(launch: Launch) -> bool:
     """Take off a variable of the shell in place of a launcher, as in `$LAUNCHER train.py`; False if there is none."""
     word = launch.words[0]
     launcher = LauncherCommand((word.text,))
-    if not is_hidden(word) or not _starts_program(launch.words[1:], launcher):
+    if not _hides_options(launch.words, launcher):
         return False
     for key in OF_ANY_LAUNCHER:
         launch.say(key, NOT_SAID, word.place)
     launch.hides_arguments = True
     launch.words = _after_options(launch.words[1:], launcher, launch)
     return True
+
+
+def _hides_options(words: Sequence[Word], launcher: LauncherCommand) -> bool:
+    """True if the first word may be options, because a program follows it."""
+    return is_hidden(words[0]) and _starts_program(words[1:], launcher)
 
 
 def is_hidden(word: Word) -> bool:
@@ -149,18 +156,28 @@ def _python(text: str) -> str:
 
 def _starts_program(words: Sequence[Word], launcher: LauncherCommand) -> bool:
     """True if words are a launcher's options, some of them perhaps hidden, with a program of Python after them."""
-    known = OPTIONS.get(launcher.name)
     while words:
-        word = words[0]
-        if word.text in AS_MODULE or word.text.endswith(SCRIPT) or PYTHON.fullmatch(word.text) or _launcher_of(words):
+        if _is_program(words):
             return True
-        if not is_hidden(word) and not word.text.startswith("-"):
+        if is_hidden(words[0]):
+            words = words[1:]
+        elif _may_be_option(words[0], launcher):
+            words = words[_words_of(words, launcher) :]
+        else:
             return False
-        option = word.text.partition("=")[0]
-        if known and not is_hidden(word) and not (known.takes(option) or known.meant(option)):
-            return False
-        words = words[1:] if is_hidden(word) else words[_words_of(words, launcher) :]
     return False
+
+
+def _is_program(words: Sequence[Word]) -> bool:
+    text = words[0].text
+    starts = text in AS_MODULE or text.endswith(SCRIPT) or PYTHON.fullmatch(text) or _launcher_of(words)
+    return bool(starts)
+
+
+def _may_be_option(word: Word, launcher: LauncherCommand) -> bool:
+    """True if a launcher takes an option, or may: it is not known which options it has."""
+    known, option = OPTIONS.get(launcher.name), word.text.partition("=")[0]
+    return option.startswith("-") and bool(not known or known.takes(option) or known.meant(option))
 
 
 def _words_of(words: Sequence[Word], launcher: LauncherCommand) -> int:
@@ -182,27 +199,28 @@ def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Lau
     """Note a launcher's options, and return what follows them; before a module's name the `-m`, wherever it stood."""
     module: list[Word] = []
     given: set[str] = set()
-    known = OPTIONS.get(launcher.name)
     while words:
-        word = words[0]
-        if is_hidden(word) and _starts_program(words[1:], launcher):
+        word, rest = words[0], words[1:]
+        if _hides_options(words, launcher):
             _hide(launch, launcher, given, word)
-            words = words[1:]
-            continue
-        if not word.text.startswith("-") or word.text == "-":
+            words = rest
+        elif word.text in AS_MODULE:
+            module, words = [word], rest
+        elif word.text == "--":
+            return [*module, *rest]
+        elif OPTION.match(word.text):
+            words = _after_option(words, launcher, launch, given)
+        else:
             break
-        if word.text in AS_MODULE:
-            module, words = [word], words[1:]
-            continue
-        if word.text == "--":
-            words = words[1:]
-            break
-        if known:
-            _note_unknown(launch, launcher, known, word)
-        taken = _words_of(words, launcher)
-        _note_option(launch, launcher, given, words[:taken], has_value=len(words) >= taken)
-        words = words[taken:]
     return [*module, *words]
+
+
+def _after_option(words: Sequence[Word], launcher: LauncherCommand, launch: Launch, given: set[str]) -> Sequence[Word]:
+    """Note an option of a launcher, and return what follows it."""
+    _note_unknown(launch, launcher, words[0])
+    taken = _words_of(words, launcher)
+    _note_option(launch, launcher, given, words[:taken], has_value=len(words) >= taken)
+    return words[taken:]
 
 
 def _note_option(
@@ -218,10 +236,10 @@ def _note_option(
         _note(launch, key, inline or words[-1].text, words[-1])
 
 
-def _note_unknown(launch: Launch, launcher: LauncherCommand, known: LauncherOptions, word: Word) -> None:
+def _note_unknown(launch: Launch, launcher: LauncherCommand, word: Word) -> None:
     """Note an option that the launcher does not take."""
-    option = word.text.partition("=")[0]
-    if not known.takes(option) and (word.known or option != word.text):
+    known, option = OPTIONS.get(launcher.name), word.text.partition("=")[0]
+    if known and not known.takes(option) and (word.known or option != word.text):
         launch.add(UNKNOWN_OPTIONS, {"launcher": launcher.name, "option": option}, word.place)
 
 
@@ -233,18 +251,27 @@ def _hide(launch: Launch, launcher: LauncherCommand, given: set[str], word: Word
 
 
 def _note(launch: Launch, key: str, text: str, word: Word) -> None:
-    value = text if word.known else NOT_SAID
-    if key == "environment.variables+":
-        name, _, setting = text.partition("=")
-        if NAME.fullmatch(name):
-            launch.say(f"environment.variables.{name}", setting if word.known else NOT_SAID, word.place)
-    elif key == REQUIREMENTS and word.known:
-        for requirement in NEXT_REQUIREMENT.split(text):
-            launch.add(key[:-1], requirement.strip(), word.place)
+    if key == VARIABLES:
+        _note_variable(launch, text, word)
     elif key.endswith("+"):
-        launch.add(key[:-1], value, word.place)
+        for value in _listed(key, text, word):
+            launch.add(key[:-1], value, word.place)
     else:
+        value = text if word.known else NOT_SAID
         launch.say(key, read_number(value) if key.startswith("where.") else value, word.place)
+
+
+def _note_variable(launch: Launch, text: str, word: Word) -> None:
+    name, _, value = text.partition("=")
+    if NAME.fullmatch(name):
+        launch.say(f"environment.variables.{name}", value if word.known else NOT_SAID, word.place)
+
+
+def _listed(key: str, text: str, word: Word) -> list[Any]:
+    """Return the values that a word adds to a list."""
+    if not word.known:
+        return [NOT_SAID]
+    return [each.strip() for each in NEXT_REQUIREMENT.split(text)] if key == REQUIREMENTS else [text]
 
 
 def read_number(value: Any) -> Any:

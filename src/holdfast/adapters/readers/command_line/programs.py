@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.command_line.launchers import AS_MODULE, NOT_SAID, PYTHON, PYTHON_FLAGS
@@ -32,19 +33,26 @@ class StartedCommand:
 
 def read_program(words: Sequence[Word]) -> StartedCommand | None:
     """Return the program that the words start; None if there is none."""
-    rest = list(words)
-    if rest and PYTHON.fullmatch(rest[0].text):
-        rest = rest[1:]
-        while rest and rest[0].text in PYTHON_FLAGS:
-            rest = rest[1:]
-    if len(rest) > 1 and rest[0].text in AS_MODULE:
-        return StartedCommand("module", rest[1], rest[2:])
+    rest = _after_python(words)
     if not rest:
         return None
-    name, arguments = rest[0], rest[1:]
-    if name.text.endswith(".py") or name.text.startswith(WEB) or name.text == "-":
-        return StartedCommand("script", name, arguments)
-    return StartedCommand("library" if name.text in LIBRARY_COMMANDS else "other", name, arguments)
+    name, *arguments = rest
+    if arguments and name.text in AS_MODULE:
+        return StartedCommand("module", arguments[0], arguments[1:])
+    return StartedCommand(_kind(name.text), name, arguments)
+
+
+def _after_python(words: Sequence[Word]) -> list[Word]:
+    """Return what stands after Python itself and its own options; all words, if another program starts."""
+    if not words or not PYTHON.fullmatch(words[0].text):
+        return list(words)
+    return list(dropwhile(lambda word: word.text in PYTHON_FLAGS, words[1:]))
+
+
+def _kind(name: str) -> Literal["script", "library", "other"]:
+    if name.endswith(".py") or name.startswith(WEB) or name == "-":
+        return "script"
+    return "library" if name in LIBRARY_COMMANDS else "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +78,34 @@ def read_flags(words: Sequence[Word]) -> list[Flag]:
     A word that begins with a hyphen and is no number begins an option, as argparse has it.
     """
     flags: list[Flag] = []
-    index = 0
-    while index < len(words):
-        word = words[index]
-        index += 1
-        if not word.text.startswith("--") or not word.known:
-            continue
-        name, equals, inline = word.text[2:].partition("=")
-        values: list[Word] = []
-        while not equals and index < len(words) and not _is_option(words[index]):
-            values.append(words[index])
-            index += 1
-        given = [each.text if each.known else NOT_SAID for each in values]
-        value = inline if equals else True if not given else given[0] if len(given) == 1 else given
-        key_place, place = _split(word, len("--") + len(name))
-        place = _spanned(values[0].place, values[-1].place) if values else place
-        flags.append(Flag(name.replace("-", "_"), value, key_place, place))
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.text.startswith("--") and word.known:
+            values = [] if "=" in word.text else list(takewhile(_is_value, rest))
+            del rest[: len(values)]
+            flags.append(_flag(word, values))
     return flags
 
 
-def _is_option(word: Word) -> bool:
-    return OPTION.match(word.text) is not None and not word.quoted
+def _flag(word: Word, values: Sequence[Word]) -> Flag:
+    """Return the option that a word is, with the words that are its values."""
+    name, equals, inline = word.text[2:].partition("=")
+    key_place, place = _split(word, len("--") + len(name))
+    if values:
+        place = _spanned(values[0].place, values[-1].place)
+    return Flag(name.replace("-", "_"), inline if equals else _value(values), key_place, place)
+
+
+def _value(words: Sequence[Word]) -> Any:
+    given = [word.text if word.known else NOT_SAID for word in words]
+    if not given:
+        return True
+    return given[0] if len(given) == 1 else given
+
+
+def _is_value(word: Word) -> bool:
+    return word.quoted or OPTION.match(word.text) is None
 
 
 def _split(word: Word, length: int) -> tuple[Place, Place]:

@@ -73,34 +73,22 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
     method, words = found
     flags = read_flags(words)
     configs = [_settings(flag, files) for flag in flags if flag.name == CONFIG]
-    given = _given(flags, [config for config in configs if config])
-    arguments = {name: flag.value for name, flag in given.items()}
-    call = Call(
-        path=f"trl {method.text}",
-        label=f"trl {method.text}",
-        key="train",
-        arguments=arguments,
-        open=None in configs or not all(word.known for word in words),
-        place=_whole(line),
-        name_place=method.place,
-        via="parser",
-        defaults=frozenset(given) - {flag.name for flag in flags},
-    )
-    document = Document(
+    given = _given(flags, configs)
+    call = _call(line, method, flags, given, is_open=None in configs or not all(word.known for word in words))
+    return with_launch(_document(call, method.text, given, text, path), _launch(line, given, files))
+
+
+def _document(call: Call, method: str, given: Mapping[str, Flag], text: str, path: str) -> Document:
+    train = {name: plain(value) for name, value in call.arguments.items()}
+    return Document(
         path=path,
         kind="command",
         text=text,
-        values={
-            "method": method.text,
-            "train": {name: plain(value) for name, value in arguments.items()},
-            **_model_and_data(arguments),
-        },
-        places=_under_train({name: flag.place for name, flag in given.items()}),
-        key_places=_under_train({name: flag.key_place for name, flag in given.items()}),
+        values={"method": method, "train": train, **_model_and_data(call.arguments)},
+        places={("train", name): flag.place for name, flag in given.items()},
+        key_places={("train", name): flag.key_place for name, flag in given.items()},
         calls=(call,),
     )
-    handed_on = given if line.program.kind == "library" else {}
-    return with_launch(document, _launch(line.launch, handed_on, files))
 
 
 def _method(program: StartedCommand) -> tuple[Word, Sequence[Word]] | None:
@@ -114,21 +102,38 @@ def _method(program: StartedCommand) -> tuple[Word, Sequence[Word]] | None:
     return (method, words) if method.text in TRAINS else None
 
 
+def _call(line: CommandLine, method: Word, flags: Sequence[Flag], given: Mapping[str, Flag], *, is_open: bool) -> Call:
+    """Return a command as the call that it is."""
+    return Call(
+        path=f"trl {method.text}",
+        label=f"trl {method.text}",
+        key="train",
+        arguments={name: flag.value for name, flag in given.items()},
+        open=is_open,
+        place=_whole(line),
+        name_place=method.place,
+        via="parser",
+        defaults=frozenset(given) - {flag.name for flag in flags},
+    )
+
+
 def _settings(flag: Flag, files: SettingsFiles) -> Document | None:
     return files(flag.value) if isinstance(flag.value, str) else None
 
 
-def _given(flags: Sequence[Flag], configs: Sequence[Document]) -> dict[str, Flag]:
+def _given(flags: Sequence[Flag], configs: Sequence[Document | None]) -> dict[str, Flag]:
     """Return the parser's values by name: the last on the command line, else that of a file."""
     given: dict[str, Flag] = {}
-    for config in configs:
-        for name, value in config.values.items():
-            key: Key = (name,)
-            whole = Place(config.path, 1, 1)
-            place = config.places.get(key, whole)
-            given[name] = Flag(name, value, config.key_places.get(key, place), place)
+    for config in filter(None, configs):
+        given |= {name: _flag_of_file(config, name) for name in config.values}
     given |= {flag.name: flag for flag in flags}
     return {name: flag for name, flag in given.items() if name not in (CONFIG, ENV)}
+
+
+def _flag_of_file(config: Document, name: str) -> Flag:
+    key: Key = (name,)
+    place = config.places.get(key, Place(config.path, 1, 1))
+    return Flag(name, config.values[name], config.key_places.get(key, place), place)
 
 
 def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,18 +144,15 @@ def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return off | {name: plain(value) for name, value in arguments.items() if name.removeprefix("no_") not in off}
 
 
-def _launch(launch: Launch, flags: Mapping[str, Flag], files: SettingsFiles) -> Launch:
+def _launch(line: CommandLine, flags: Mapping[str, Flag], files: SettingsFiles) -> Launch:
     """Return the launch that the launchers describe, with the options that the command passes to accelerate."""
-    joined = replace(launch, values=dict(launch.values), places=dict(launch.places))
+    joined = replace(line.launch, values=dict(line.launch.values), places=dict(line.launch.places))
+    passed_on = flags if line.program and line.program.kind == "library" else {}
     for name, key in LAUNCHED_BY.items():
-        if name in flags:
-            joined.say(key, read_number(flags[name].value), flags[name].place)
+        if name in passed_on:
+            joined.say(key, read_number(passed_on[name].value), passed_on[name].place)
     add_accelerate_config(joined, files, packaged=True)
     return joined
-
-
-def _under_train(places: Mapping[str, Place]) -> dict[Key, Place]:
-    return {("train", name): place for name, place in places.items()}
 
 
 def _model_and_data(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -98,15 +98,12 @@ def _split(scanner: "Scanner") -> Iterator[CommandWords]:
     """Yield the commands of a text, and keep the variables that it sets."""
     for command in scanner.commands():
         words = command[1:] if command[0].text in DECLARATIONS else command
-        settings = [ASSIGNMENT.fullmatch(word.text) for word in words]
         if command[0].text == EXPORT:
-            scanner.exported |= {word.text.partition("=")[0]: word.place for word in words}
-        elif not all(settings):
+            scanner.export(words)
+        elif all(ASSIGNMENT.fullmatch(word.text) for word in words):
+            scanner.assign(words)
+        else:
             yield command
-        for word, setting in zip(words, settings, strict=True):
-            if setting and (all(settings) or command[0].text == EXPORT):
-                known = word.known and len(setting["value"]) <= LONGEST_VALUE
-                scanner.variables[setting["name"]] = setting["value"] if known else None
 
 
 class Scanner:
@@ -129,10 +126,7 @@ class Scanner:
         while found := TOKEN.match(self._text, offset):
             kind, offset = self._kind(found), found.end()
             if kind not in BETWEEN:
-                self._start = self._start if self._parts else found.start()
-                filled = self._filled(found[0])
-                kind = "plain" if kind == "computed" and filled != found[0] else kind
-                self._parts.append(_part(kind, filled, self.variables))
+                self._add_part(kind, found)
                 continue
             self._end_word(found.start())
             self._redirected = self._redirected or kind == "redirect"
@@ -140,9 +134,29 @@ class Scanner:
             if kind == "end":
                 yield from self._end_command()
                 self._enter_or_leave(found)
-                offset, document = (self._after(document, offset) if document else offset), ""
+                offset, document = self._after(document, offset), ""
         self._end_word(len(self._text))
         yield from self._end_command()
+
+    def export(self, words: Sequence[Word]) -> None:
+        """Hand variables on to what the text starts; some are set along with it."""
+        self.exported |= {word.text.partition("=")[0]: word.place for word in words}
+        self.assign(words)
+
+    def assign(self, words: Sequence[Word]) -> None:
+        """Set the variables that words give values."""
+        for word in words:
+            setting = ASSIGNMENT.fullmatch(word.text)
+            if setting:
+                known = word.known and len(setting["value"]) <= LONGEST_VALUE
+                self.variables[setting["name"]] = setting["value"] if known else None
+
+    def _add_part(self, kind: str, found: re.Match[str]) -> None:
+        """Add a piece to the word that is being read."""
+        self._start = self._start if self._parts else found.start()
+        filled = self._filled(found[0])
+        kind = "plain" if kind == "computed" and filled != found[0] else kind
+        self._parts.append(_part(kind, filled, self.variables))
 
     def _filled(self, text: str) -> str:
         """Return a piece of a word with `${NAME:-DEFAULT}` filled in, where it is known what is set."""
@@ -166,12 +180,15 @@ class Scanner:
             return
         if not self._redirected:
             place = self._lines.place(self._path, self._start, end)
-            for parts in _fields(self._parts):
-                text = "".join(part.text for part in parts)
-                quoted = any(part.quoted for part in parts)
-                known = all(part.known for part in parts) and (quoted or text not in ELIDED)
-                self._command.append(Word(text, place, known, quoted, self._subshells))
+            self._command += [self._word(parts, place) for parts in _fields(self._parts)]
         self._redirected, self._parts = False, []
+
+    def _word(self, parts: Sequence["WordPart"], place: Place) -> Word:
+        """Return the word that some pieces are together."""
+        text = "".join(part.text for part in parts)
+        quoted = any(part.quoted for part in parts)
+        known = all(part.known for part in parts) and (quoted or text not in ELIDED)
+        return Word(text, place, known, quoted, self._subshells)
 
     def _end_command(self) -> Iterator[CommandWords]:
         if self._command:
@@ -186,7 +203,9 @@ class Scanner:
             self._subshells = self._subshells[:-1]
 
     def _after(self, mark: str, offset: int) -> int:
-        """Return where a here-document that ends with a mark is over."""
+        """Return where a here-document that ends with a mark is over; without a mark there is none."""
+        if not mark:
+            return offset
         ending = re.compile(rf"^\s*{re.escape(mark)}\s*$", re.MULTILINE).search(self._text, offset)
         return ending.end() if ending else len(self._text)
 

@@ -5,6 +5,7 @@ Not covered: folders that a shell computes: after one, it is as if the text had 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from os.path import expanduser, normpath
 from pathlib import Path
 from typing import Final
@@ -22,32 +23,44 @@ def working_folder(before: Iterable[Sequence[Word]], subshells: tuple[int, ...])
         before: The commands before it.
         subshells: Those that it stands in; what is done in another does not count.
     """
-    folder, left = Path(), Path()
-    stack: list[Path] = []
+    folders = ShellFolders()
     for name, *words in before:
-        if name.text not in GOES or name.subshells != subshells[: len(name.subshells)]:
-            continue
-        target = next((word for word in words if word.text == BACK or not word.text.startswith("-")), None)
-        if name.text == "popd":
-            gone = stack.pop() if stack else Path()
-        elif name.text == "pushd" and target is None:
-            gone = stack.pop() if stack else Path()
-            stack.append(folder)
+        if name.text in GOES and name.subshells == subshells[: len(name.subshells)]:
+            target = next((word for word in words if word.text == BACK or not word.text.startswith("-")), None)
+            folders.go(name.text, target)
+    return folders.here
+
+
+@dataclass(slots=True)
+class ShellFolders:
+    """The folders of a shell: where it is, where it was before, and those that `pushd` keeps."""
+
+    here: Path = field(default_factory=Path)
+    left: Path = field(default_factory=Path)
+    stack: list[Path] = field(default_factory=list[Path])
+
+    def go(self, command: str, target: Word | None) -> None:
+        """Do what `cd`, `pushd` or `popd` does."""
+        before = self.here
+        if command == "popd" or (command == "pushd" and target is None):
+            self.here = self.stack.pop() if self.stack else Path()
         else:
-            gone = left if target and target.text == BACK else _gone(folder, target)
-            stack += [folder] if name.text == "pushd" else []
-        folder, left = gone, folder
-    return folder
+            self.here = self._target(target)
+        if command == "pushd":
+            self.stack.append(before)
+        self.left = before
+
+    def _target(self, target: Word | None) -> Path:
+        """Return where one comes to from here; the home folder without a target."""
+        if target and target.text == BACK:
+            return self.left
+        if target and not target.known:
+            return Path()
+        name = target.text if target else "~"
+        return Path(normpath(self.here / expanduser(name)))  # noqa: PTH111 # `~nobody` stays as it is
 
 
 def is_lost(before: Iterable[Sequence[Word]]) -> bool:
     """True if a shell goes to a folder that it computes, or that is not on this machine."""
     targets = (words for name, *words in before if name.text in GOES)
     return any(not word.known or not Path(word.text).is_dir() for words in targets for word in words)
-
-
-def _gone(folder: Path, target: Word | None) -> Path:
-    """Return where one comes to from a folder; the home folder without a target."""
-    if target and not target.known:
-        return Path()
-    return Path(normpath(folder / expanduser(target.text if target else "~")))  # noqa: PTH111 # `~nobody` stays as it is

@@ -9,10 +9,10 @@ Not covered: values that come from elsewhere, such as a loop, a variable, an opt
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import Final
+from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.call_edits import plan_calls, plan_removals
 from holdfast.adapters.readers.script.carried import carry
@@ -24,6 +24,7 @@ from holdfast.core.document import (
     ABSENT,
     Document,
     Edit,
+    Key,
     Remove,
     Rename,
     ReplaceCall,
@@ -44,6 +45,7 @@ REQUIREMENTS = "environment.requirements"
 LIBRARIES: Final = frozenset({"accelerate", "datasets", "peft", "torch", "transformers", "trl"})
 """Packages whose names stand for constants: `torch.float16`."""
 EditPlan = Callable[[], Iterable[TextEdit]]
+EditKind = Literal["import", "requirement", "call", "argument"]
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
@@ -79,18 +81,21 @@ def _plans(document: Document, edits: Sequence[Edit]) -> list[EditPlan]:
     Raises:
         UsageError: One of them cannot be made in this text.
     """
-    calls = [edit for edit in edits if isinstance(edit, ReplaceCall)]
-    values = [edit for edit in edits if not isinstance(edit, ReplaceCall)]
-    imports = [edit for edit in values if edit.key.startswith(IMPORTS)]
-    header = [edit for edit in values if edit.key.startswith(REQUIREMENTS)]
-    rest = [edit for edit in values if edit not in imports and edit not in header]
-    plans = [_import_plan(document, imports)] if imports else []
-    plans += [_header_plan(document, header)] if header else []
-    plans += [_call_plan(document, calls)] if calls else []
-    return [*plans, *_argument_plans(document, rest)]
+    by_kind: dict[EditKind, list[Any]] = {kind: [] for kind in PLANNERS}
+    for edit in edits:
+        by_kind[_kind(edit)].append(edit)
+    return [plan for kind, planner in PLANNERS.items() if by_kind[kind] for plan in planner(document, by_kind[kind])]
 
 
-def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
+def _kind(edit: Edit) -> EditKind:
+    if isinstance(edit, ReplaceCall):
+        return "call"
+    if edit.key.startswith(IMPORTS):
+        return "import"
+    return "requirement" if edit.key.startswith(REQUIREMENTS) else "argument"
+
+
+def _import_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[EditPlan]:
     moves = {edit.key.removeprefix(IMPORTS): edit.value for edit in edits if isinstance(edit, Set)}
     gone = [edit.key.removeprefix(IMPORTS) for edit in edits if isinstance(edit, Remove)]
     plan: EditPlan | None = None
@@ -100,19 +105,19 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
         plan = plan_imports(document, moves)
     if plan is None:
         raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails, or it is used")
-    return plan
+    yield plan
 
 
-def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> EditPlan:
+def _call_plans(document: Document, edits: Sequence[ReplaceCall]) -> Iterator[EditPlan]:
     plan = plan_calls(document, edits)
     if plan is None:
         raise _refusal(
             document, edits[0].key, "it is not called by a name of its own, or what it is to be is called otherwise"
         )
-    return plan
+    yield plan
 
 
-def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
+def _header_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[EditPlan]:
     try:
         wanted = apply_edits(document.values, edits)["environment"]["requirements"]
     except KeyError:
@@ -122,7 +127,7 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
     placed = edit_requirements(document.text, wanted)
     if placed is None:
         raise _refusal(document, edits[0].key, "the script has no header that says so")
-    return lambda: placed
+    yield lambda: placed
 
 
 def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[EditPlan]:
@@ -144,6 +149,14 @@ def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[
         yield _rewriting(document, place, rest)
 
 
+PLANNERS: Final[Mapping[EditKind, Callable[[Document, Sequence[Any]], Iterable[EditPlan]]]] = {
+    "import": _import_plans,
+    "requirement": _header_plans,
+    "call": _call_plans,
+    "argument": _argument_plans,
+}
+
+
 def _given(edit: TextEdit) -> EditPlan:
     return lambda: (edit,)
 
@@ -154,24 +167,48 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
     Raises:
         UsageError: It stands in another file, or its value does not stand there.
     """
-    key = parse_key(edit.key)
-    if isinstance(edit, Rename) and edit.key.startswith(READS):
-        return _read_in_place(document, edit, document.key_places[key])
-    place = document.key_places.get(key) if isinstance(edit, Rename) else document.places.get(key)
-    if isinstance(edit, Remove) or place is None or place.end_line is None:
+    match edit:
+        case Rename() if edit.key.startswith(READS):
+            return _read_in_place(document, edit, document.key_places[parse_key(edit.key)])
+        case Rename():
+            return _renamed_in_place(document, edit)
+        case Set():
+            return _set_in_place(document, edit)
+        case Remove():
+            return None
+
+
+def _renamed_in_place(document: Document, edit: Rename) -> TextEdit | None:
+    """Return the edit that gives an argument another name, in the quotes that it has; None if it has no name there."""
+    place = _own_place(document, edit.key, document.key_places)
+    if place is None:
+        return None
+    call = document.call(edit.key.rpartition(".")[0])
+    if call and not _is_own(document, call, edit, place):
+        raise _refusal(document, edit.key, "something else is called with the same dict")
+    begin = source_at(document, place)[:1]
+    quote = begin if begin in tuple(QUOTES) else ""
+    return _at(place, f"{quote}{edit.name}{quote}")
+
+
+def _set_in_place(document: Document, edit: Set) -> TextEdit | None:
+    """Return the edit that gives an argument another value; None if it has none there."""
+    place = _own_place(document, edit.key, document.places)
+    if place is None:
+        return None
+    if not _is_written(document, source_at(document, place)):
+        raise _refusal(document, edit.key, "its value comes from elsewhere")
+    return _at(place, render_value(edit.value))
+
+
+def _own_place(document: Document, key: str, places: Mapping[Key, Place]) -> Place | None:
+    """Return the place of a key in the script itself; None if it has none of its own."""
+    place = places.get(parse_key(key))
+    if place is None or place.end_line is None:
         return None
     if place.path != document.path:
-        raise _refusal(document, edit.key, f"it stands in {place.path}")
-    call = document.call(edit.key.rpartition(".")[0])
-    if call and isinstance(edit, Rename) and not _is_own(document, call, edit, place):
-        raise _refusal(document, edit.key, "something else is called with the same dict")
-    old = source_at(document, place)
-    if isinstance(edit, Set):
-        if not _is_written(document, old):
-            raise _refusal(document, edit.key, "its value comes from elsewhere")
-        return _at(place, render_value(edit.value))
-    quote = old[0] if old[:1] and old[0] in QUOTES else ""
-    return _at(place, f"{quote}{edit.name}{quote}")
+        raise _refusal(document, key, f"it stands in {place.path}")
+    return place
 
 
 def _is_written(document: Document, source: str) -> bool:
@@ -217,19 +254,36 @@ def _home(document: Document, edit: ValueEdit) -> Place:
     Raises:
         UsageError: There is none.
     """
+    call = _gaining_call(document, edit)
+    where = _named_at(document, edit)
+    here = where or call.place
+    if {here.path, call.place.path} != {document.path}:
+        raise _refusal(document, edit.key, f"it stands in {here.path}")
+    if where is None:
+        return call.place
+    found = _around(document, where)
+    if found is None or not _is_own(document, call, edit, where):
+        raise _refusal(document, edit.key, "it is not written in the call or in a dict of its own")
+    return found
+
+
+def _named_at(document: Document, edit: ValueEdit) -> Place | None:
+    """Return where an argument is named that goes, or gets another name."""
+    return None if isinstance(edit, Set) else document.key_places.get(parse_key(edit.key))
+
+
+def _gaining_call(document: Document, edit: ValueEdit) -> Call:
+    """Return the call that gets or loses an argument.
+
+    Raises:
+        UsageError: There is none, or it may be given the argument already.
+    """
     call = document.call(edit.key.rpartition(".")[0])
     if call is None or call.via in ("parser", "file"):
         raise _refusal(document, edit.key, "there is no call of its own that it could stand in")
     if isinstance(edit, Set) and (call.open or document.get(edit.key) is not ABSENT):
         raise _refusal(document, edit.key, "it may be given in a way that cannot be seen")
-    where = None if isinstance(edit, Set) else document.key_places.get(parse_key(edit.key))
-    here = where or call.place
-    if here.path != document.path or call.place.path != document.path:
-        raise _refusal(document, edit.key, f"it stands in {here.path}")
-    found = call.place if where is None else _around(document, where)
-    if found is None or not _is_own(document, call, edit, where):
-        raise _refusal(document, edit.key, "it is not written in the call or in a dict of its own")
-    return found
+    return call
 
 
 def _around(document: Document, key_place: Place) -> Place | None:

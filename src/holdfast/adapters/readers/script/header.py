@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from holdfast.adapters.readers.script.values import Slot
 from holdfast.core.document import Key, Unknown
@@ -100,7 +100,7 @@ def _read_header(text: str, path: str, values: dict[str, Any], places: dict[Key,
         places |= written.python()
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 

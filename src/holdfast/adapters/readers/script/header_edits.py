@@ -65,10 +65,6 @@ class Header:
         span = lines.position(self.offsets[start]), lines.position(self.offsets[end])
         return TextEdit(*span, text.replace("\n", f"{self.newline}# "))
 
-    def said(self) -> dict[str, Any] | None:
-        """Return the parsed TOML; None if it is invalid."""
-        return _loads(self.toml)
-
 
 def edit_requirements(script: str, wanted: Sequence[str]) -> tuple[TextEdit, ...] | None:
     r"""Return the edits that make a script's header ask for these requirements; None if they cannot be made.
@@ -77,17 +73,10 @@ def edit_requirements(script: str, wanted: Sequence[str]) -> tuple[TextEdit, ...
     ', "peft"'
     """
     header = Header.of(script)
-    said = header.said() if header else None
-    if header is None or said is None:
+    if header is None:
         return None
-    found = said.get("dependencies", [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        return None
-    meant = {**said, "dependencies": list(wanted)}
-    for changes in _ways(header.toml, found, list(wanted), new_list="dependencies" not in said):
-        if _loads(_applied(header.toml, changes)) == meant:
-            return tuple(header.edit(*change) for change in changes)
-    return None
+    changes = _changes_to(header.toml, list(wanted))
+    return None if changes is None else tuple(header.edit(*change) for change in changes)
 
 
 Change = tuple[int, int, str]
@@ -106,32 +95,35 @@ def _applied(toml: str, changes: Sequence[Change]) -> str:
     return toml
 
 
+def _changes_to(toml: str, wanted: list[str]) -> list[Change] | None:
+    """Return the changes by which TOML lists these requirements, and nothing else changes; None if there are none."""
+    table = _loads(toml)
+    listed = table.get("dependencies", []) if table is not None else None
+    if table is None or not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        return None
+    meant = {**table, "dependencies": wanted}
+    ways = _ways(toml, listed, wanted, new_list="dependencies" not in table)
+    return next((changes for changes in ways if _loads(_applied(toml, changes)) == meant), None)
+
+
 def _ways(toml: str, old: list[str], new: list[str], *, new_list: bool) -> Iterator[list[Change]]:
     """Yield ways to change one list of requirements into another, the gentlest first: text by text, or as a whole."""
-    yield list(_changes(toml, old, new, new_list=new_list))
     array = Array.of(toml)
+    if new_list:
+        yield [_listed(toml, new)]
+    else:
+        yield list(_changes(array, old, new))
     if array and not array.remarked:
         yield [(array.start, array.end, ", ".join(map(_quoted, new)))]
 
 
-def _changes(toml: str, old: list[str], new: list[str], *, new_list: bool) -> Iterator[Change]:
+def _changes(array: "Array | None", old: list[str], new: list[str]) -> Iterator[Change]:
     """Yield the replacements in the TOML that turn one list of requirements into another."""
-    if new_list:
-        yield _listed(toml, new)
-        return
-    array = Array.of(toml)
     if array is None or len(array.items) != len(old):
         return
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        paired = min(end - start, last - first)
-        for index in range(paired):
-            yield array.replaced(start + index, new[first + index])
-        if start + paired < end:
-            yield from array.without(start + paired, end)
-        if first + paired < last:
-            yield from array.added(end, new[first + paired : last])
+        if kind != "equal":
+            yield from array.exchanged(start, end, new[first:last])
 
 
 def _listed(toml: str, new: list[str]) -> Change:
@@ -184,6 +176,16 @@ class Array:
                 return None
         return None
 
+    def exchanged(self, start: int, end: int, new: Sequence[str]) -> Iterator[Change]:
+        """Yield the changes that put other texts in the place of some."""
+        paired = min(end - start, len(new))
+        for index in range(paired):
+            yield self.replaced(start + index, new[index])
+        if start + paired < end:
+            yield from self.without(start + paired, end)
+        if paired < len(new):
+            yield from self.added(end, new[paired:])
+
     def replaced(self, at: int, new: str) -> Change:
         """Return the change of one text, quoted as before."""
         start, end = self.items[at]
@@ -204,18 +206,18 @@ class Array:
 
     def added(self, at: int, new: Sequence[str]) -> Iterator[Change]:
         """Yield the changes that add texts before the one at an index."""
-        quote = self.toml[self.items[-1][0]] if self.items else '"'
-        texts = [_quoted(each, quote) for each in new]
         if not self.items:
-            yield self.start, self.start, ", ".join(texts)
-        elif at < len(self.items):
+            yield self.start, self.start, ", ".join(map(_quoted, new))
+            return
+        texts = [_quoted(each, self.toml[self.items[-1][0]]) for each in new]
+        if at < len(self.items):
             start, gap = self.items[at][0], self._indent(at) if self._tall else " "
-            yield start, start, "".join(f"{text},{gap}" for text in texts)
-        elif not self._tall:
-            end = self.items[-1][1]
-            yield end, end, "".join(f", {text}" for text in texts)
-        else:
+            yield start, start, f",{gap}".join((*texts, ""))
+        elif self._tall:
             yield from self._added_below(texts)
+        else:
+            end = self.items[-1][1]
+            yield end, end, ", ".join(("", *texts))
 
     def _added_below(self, texts: Sequence[str]) -> Iterator[Change]:
         """Yield the same at the end of a list of several lines: behind the comment of the last."""
