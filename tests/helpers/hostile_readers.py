@@ -250,7 +250,7 @@ def _manifests() -> Sequence[bytes]:
 
 @cache
 def _journals() -> Sequence[bytes]:
-    from holdfast.core.event import event_to_json
+    from holdfast.core.event_json import event_to_json
 
     said: list[dict[str, Any]] = [
         {

@@ -7,14 +7,19 @@ only where every condition on the way to it is certain. Nothing of the library i
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, starmap
 from typing import Final
 
-from holdfast.core.constructor_values import BLANK, Instance, KnownValue, Questions, State, Values
+from holdfast.core.constructor_questions import Questions
+from holdfast.core.constructor_values import BLANK, Instance, KnownValue, State, Values
 from holdfast.core.document import Unknown
+from holdfast.core.parameters import positional_names
 
+Test = tuple[ast.expr, State]
+"""A condition, with the state in which it is read."""
 DEEPEST: Final = 20
 """Calls within calls; a constructor of a library goes through four or five."""
 
@@ -116,8 +121,8 @@ class _Frame:
 
     index: int
     returned: list[tuple[State, KnownValue]] = field(default_factory=list[tuple[State, KnownValue]])
-    doubts: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
-    tests: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
+    doubts: list[Test] = field(default_factory=list[Test])
+    tests: list[Test] = field(default_factory=list[Test])
 
 
 @dataclass(slots=True)
@@ -176,20 +181,28 @@ class _Run:
             case ast.Assign(targets=[target]):
                 state, known = self._assigned(node.value, state)
                 return self.values.assign(target, known, state)
-            case ast.Raise():
-                self._raise(node, state)
+            case ast.Raise() | ast.Return():
+                self._leave(node, state)
                 return None
-            case ast.Return():
-                state, known = self._assigned(node.value or ast.Constant(None), state)
-                self.frames[-1].returned.append((state, known))
-                return None
-            case ast.Expr(value=ast.Call(func=ast.Name("warn"), args=[message])):
-                self._note("", message, state, self._warned)
             case ast.Expr():
-                state, _ = self._assigned(node.value, state)
+                return self._expression(node.value, state)
             case _:
-                pass
-        return state
+                return state
+
+    def _leave(self, node: ast.Raise | ast.Return, state: State) -> None:
+        """Note with what a function is left."""
+        if isinstance(node, ast.Raise):
+            self._raise(node, state)
+        else:
+            self.frames[-1].returned.append(self._assigned(node.value or ast.Constant(None), state))
+
+    def _expression(self, node: ast.expr, state: State) -> State:
+        match node:
+            case ast.Call(func=ast.Name("warn"), args=[message]):
+                self._note("", message, state, self._warned)
+                return state
+            case _:
+                return self._assigned(node, state)[0]
 
     def _assigned(self, node: ast.expr, state: State) -> tuple[State, KnownValue]:
         """Return a value, after running the call of the class's own that gives it, if it is one."""
@@ -207,12 +220,8 @@ class _Run:
 
     def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, KnownValue]:
         """Return a call's arguments by parameter name; unpacked arguments that are unknown may be any."""
-        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-        given = {"self": state.names.get("self", BLANK)}
-        positional = [each for each in node.args if not self._is_empty(each, state)]
-        if any(isinstance(each, ast.Starred) for each in positional) or len(positional) >= len(names):
-            given |= dict.fromkeys((*names[1:], "*"), BLANK)
-        given |= {name: self.values.known(value, state) for name, value in zip(names[1:], positional, strict=False)}
+        names = positional_names(function.args)
+        given = {"self": state.names.get("self", BLANK), **self._positional(node, names, state)}
         for keyword in node.keywords:
             if keyword.arg is not None:
                 given[keyword.arg] = self.values.known(keyword.value, state)
@@ -220,6 +229,15 @@ class _Run:
             rest = state.names.get(f"**{ast.unparse(keyword.value)}", BLANK).value
             more = rest.attributes if isinstance(rest, Instance) else dict.fromkeys(names[1:], BLANK)
             given = {**more, **given}
+        return given
+
+    def _positional(self, node: ast.Call, names: Sequence[str], state: State) -> dict[str, KnownValue]:
+        """Return the arguments that a call gives by position, by parameter name; under `*` if there may be more."""
+        positional = [each for each in node.args if not self._is_empty(each, state)]
+        pairs = zip(names[1:], positional, strict=False)
+        given = {name: self.values.known(value, state) for name, value in pairs}
+        if any(isinstance(each, ast.Starred) for each in positional) or len(positional) >= len(names):
+            return {**dict.fromkeys((*names[1:], "*"), BLANK), **given}
         return given
 
     @staticmethod
@@ -271,8 +289,7 @@ class _Run:
 
     def _raised(self, notice: Notice) -> None:
         """Keep an error, unless an argument that it reads was read by an error before it."""
-        before = {key for error in self.errors for keys in error.reads for key in keys}
-        read = {key for keys in notice.reads for key in keys}
+        before, read = _keys_read(self.errors), _keys_read([notice])
         if not self.errors or (read and not read & before):
             self.errors.append(notice)
 
@@ -282,15 +299,24 @@ class _Run:
             self.warned.append(notice)
 
     def _note(self, exception: str, message: ast.expr, state: State, tell: Callable[[Notice], None]) -> None:
-        tests = [test for frame in reversed(self.frames) for test in reversed(frame.tests)]
-        doubts = [test for frame in self.frames for test in frame.doubts]
+        doubts = list(chain.from_iterable(frame.doubts for frame in self.frames))
         if self.unsure or doubts:
             if not exception or self.errors:
                 return
-            tell, tests = self.doubted.append, [*tests, *doubts]
-        reads = tuple(keys for test in tests if (keys := self.values.keys(*test)))
+            tell = self.doubted.append
+        reads = tuple(filter(None, starmap(self.values.keys, (*self._tests(), *doubts))))
         home = self.programs[self.frames[-1].index].home
         tell(Notice(exception, self.values.rendered(message, state), reads, home))
+
+    def _tests(self) -> Iterator[Test]:
+        """Yield the conditions around what is read, the innermost first."""
+        for frame in reversed(self.frames):
+            yield from reversed(frame.tests)
+
+
+def _keys_read(notices: Iterable[Notice]) -> frozenset[str]:
+    """Return the user's arguments that errors or warnings read."""
+    return frozenset[str]().union(*(keys for notice in notices for keys in notice.reads))
 
 
 def _bound(instance: Instance, arguments: Mapping[str, KnownValue]) -> dict[str, KnownValue]:

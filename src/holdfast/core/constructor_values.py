@@ -15,6 +15,8 @@ from holdfast.core.expressions import UNKNOWN, evaluate, is_known, truth
 TYPES: Final[Mapping[str, type]] = {
     each.__name__: each for each in (bool, bytes, dict, float, int, list, set, str, tuple, type)
 }
+PLAIN_ALONE: Final = frozenset(TYPES.keys() - {"dict", "type"})
+"""Classes of which no object of a library is an instance: a `DatasetDict` is a dict."""
 ABSTRACT: Final = frozenset({"Callable", "Collection", "Hashable", "Integral", "Iterable", "Mapping", "MutableMapping"})
 """Classes that plain values may be instances of, beside their own."""
 
@@ -24,7 +26,7 @@ LIBRARIES: Final = frozenset({"trl", "transformers", "peft", "datasets", "accele
 
 NEVER_NONE: Final = re.compile(r"(from_|load_|concatenate_|interleave_|get_peft_model$|[A-Z]).*")
 RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(.*)")
-PLAIN: Final = (str, bytes, int, float, list, tuple, dict, set)
+PLAIN: Final = (str, bytes, int, float, list, tuple, dict, set, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +219,16 @@ class Values:
         return False if answers and all(answer is False for answer in answers) else UNKNOWN
 
     def _is_a(self, value: Any, name: str) -> bool | Unknown:
-        if value is None or isinstance(value, PLAIN):
+        if isinstance(value, PLAIN):
             return _is_plain(value, name)
-        object_of_its_own = isinstance(value, LocalName) or (isinstance(value, CallResult) and _is_something(value))
-        if object_of_its_own and name in TYPES and name not in ("dict", "type"):
-            return False  # a `DatasetDict` is a dict
-        if name == "PeftModel" and _is_adapted(value) is True:
-            return True
+        if name in PLAIN_ALONE and _is_object(value):
+            return False
         return self._is_of(value, name) if isinstance(value, Instance | CallResult) else UNKNOWN
 
     def _is_of(self, value: Instance | CallResult, name: str) -> bool | Unknown:
         """True if a class of that name is the class of what was made, or one of its bases."""
         bases = self.ancestors(value.path)
-        if name in {each.rpartition(".")[2] for each in (value.path, *bases)}:
+        if name in _names_of(value, bases):
             return True
         sure = isinstance(value, Instance) and bases and not any(each.startswith("?") for each in bases)
         return False if sure else UNKNOWN
@@ -292,6 +291,17 @@ def _is_something(value: CallResult) -> bool:
     return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
 
 
+def _names_of(value: Instance | CallResult, bases: Sequence[str]) -> set[str]:
+    """Return the names of the class of what was made, and of its bases; a model with an adapter is a `PeftModel` too."""
+    names = {each.rpartition(".")[2] for each in (value.path, *bases)}
+    return names | {"PeftModel"} if _is_adapted(value) is True else names
+
+
+def _is_object(value: Any) -> bool:
+    """True of an object of a library, or of a function or class of the program."""
+    return isinstance(value, LocalName) or (isinstance(value, CallResult) and _is_something(value))
+
+
 def _is_rows(value: CallResult) -> bool:
     """True if a value is an item of loaded data: a split, a column or a row."""
     return value.path.startswith("datasets.") and value.path.endswith("()[]")
@@ -332,8 +342,7 @@ def _is_listed(items: Any) -> bool:
 
 
 def _type_name(value: Any) -> Any:
-    plain = value is None or isinstance(value, PLAIN)
-    return type(value).__name__ if plain else UNKNOWN
+    return type(value).__name__ if isinstance(value, PLAIN) else UNKNOWN
 
 
 def _class_names(node: ast.expr) -> Iterator[str]:
@@ -380,57 +389,3 @@ QUESTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "touched": _touched,
     "Version": _release,
 }
-
-
-class Questions(ast.NodeTransformer):
-    """What can be answered of a value that is not known: `x is None`, and whether a name counts as true in a test."""
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Ask whether something is None by a call."""
-        self.generic_visit(node)
-        match node:
-            case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(None)]):
-                return _question("is_none", left)
-            case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(None)]):
-                return ast.UnaryOp(ast.Not(), _question("is_none", left))
-            case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Name() | ast.Attribute() as other]):
-                return ast.Call(ast.Name("same", ast.Load()), [left, other], [])
-            case _:
-                return node
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Ask for a length by a name of our own: it is known of a list of things that are not."""
-        self.generic_visit(node)
-        match node:
-            case ast.Call(func=ast.Name("len"), args=[of]):
-                return _question("length", of)
-            case _:
-                return node
-
-    def visit_If(self, node: ast.If) -> ast.If:
-        """Ask whether a condition's names count as true by calls."""
-        self.generic_visit(node)
-        node.test = _tested(node.test)
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.IfExp:
-        """Likewise."""
-        self.generic_visit(node)
-        node.test = _tested(node.test)
-        return node
-
-
-def _tested(node: ast.expr) -> ast.expr:
-    match node:
-        case ast.BoolOp(op=op, values=values):
-            return ast.BoolOp(op, [_tested(each) for each in values])
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ast.UnaryOp(ast.Not(), _tested(operand))
-        case ast.Name() | ast.Attribute():
-            return _question("truthy", node)
-        case _:
-            return node
-
-
-def _question(name: str, argument: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), [argument], [])

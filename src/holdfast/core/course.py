@@ -70,13 +70,11 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
         case TrainingStarted():
             return _at_start(event)
         case CheckpointSaved():
-            before = course.saved.step if course.saved else 0
-            return replace(course, saved=event, saved_every=(event.step or 0) - (before or 0))
+            return _after_save(course, event)
         case StepDone():
             return _after_step(course, event)
         case Evaluated():
-            loss = dict(event.figures()).get("eval_loss")
-            return course if loss is None else replace(course, evaluations=(*course.evaluations, loss)[-RECENT:])
+            return _after_evaluation(course, event)
         case PushFailed():
             return replace(course, push_failed=event.because)
         case _:
@@ -92,6 +90,11 @@ def _at_start(event: TrainingStarted) -> Course:
         keeps=keeps if isinstance(keeps, int) else None,
         max_steps=event.max_steps,
     )
+
+
+def _after_save(course: Course, event: CheckpointSaved) -> Course:
+    before = course.saved.step if course.saved else 0
+    return replace(course, saved=event, saved_every=(event.step or 0) - (before or 0))
 
 
 def _after_step(course: Course, event: StepDone) -> Course:
@@ -117,6 +120,11 @@ def _after_step(course: Course, event: StepDone) -> Course:
         keeps=course.keeps,
         max_steps=course.max_steps,
     )
+
+
+def _after_evaluation(course: Course, event: Evaluated) -> Course:
+    loss = dict(event.figures()).get("eval_loss")
+    return course if loss is None else replace(course, evaluations=(*course.evaluations, loss)[-RECENT:])
 
 
 def _losses(course: Course, loss: float | None) -> tuple[tuple[float, ...], int, int]:

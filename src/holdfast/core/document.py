@@ -281,15 +281,25 @@ def _child(value: Any, part: str | int) -> Any:
 def _edited(value: Any, key: Key, edit: ValueEdit, at: Key = ()) -> Any:
     """Return a copy of the value that stands at one key path, with the edit made at `key` below it."""
     value = _spelled_out({} if value is None else value, at)
-    name = _name_in(value, key[0]) if key else ABSENT
-    if name is ABSENT and key and isinstance(edit, Set) and isinstance(value, Mapping):
-        name = str(key[0])
-    if name is ABSENT:
-        raise KeyError(edit.key)
+    name = _edited_name(value, key, edit)
     if len(key) > 1:
         child = _child(value, name)
         return _with_child(value, name, _edited(None if child is ABSENT else child, key[1:], edit, (*at, name)))
     return _with_child(value, name, edit.value) if isinstance(edit, Set) else _without(value, name, edit)
+
+
+def _edited_name(value: Any, key: Key, edit: ValueEdit) -> str | int:
+    """Return the name or index in a value at which an edit is made: a new one, if it sets a value in a mapping.
+
+    Raises:
+        KeyError: There is none.
+    """
+    name = _name_in(value, key[0]) if key else ABSENT
+    if name is not ABSENT:
+        return name
+    if key and isinstance(edit, Set) and isinstance(value, Mapping):
+        return str(key[0])
+    raise KeyError(edit.key)
 
 
 def _with_child(value: Any, name: str | int, child: Any) -> Any:

@@ -5,16 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
-import msgspec
-
 from holdfast.core.diagnosis import GUESS_BELOW, Remedy
-from holdfast.core.errors import LedgerError
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
-from holdfast.core.training_event import (
-    TrainingEvent,
-    parse_training_event,
-)
+from holdfast.core.training_event import TrainingEvent, parse_training_event
 from holdfast.core.trouble import Trouble
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
@@ -377,25 +371,6 @@ Event = (
     | ModelExported
     | Closed
 )
-KINDS: Mapping[str, type[Event]] = {
-    "requested": RunRequested,
-    "starting": Starting,
-    "started": Started,
-    "reported": Reported,
-    "reports_lost": ReportsLost,
-    "polled": Polled,
-    "stop_requested": StopRequested,
-    "changes_accepted": ChangesAccepted,
-    "diagnosed": Diagnosed,
-    "remedied": Remedied,
-    "trouble_noted": TroubleNoted,
-    "delivered": Delivered,
-    "model_evaluated": ModelEvaluated,
-    "model_exported": ModelExported,
-    "closed": Closed,
-}
-"""Events by the word that the ledger keeps for each."""
-WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
 
 
 def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]:
@@ -415,22 +390,3 @@ def last_sign_s(events: Iterable[Event], attempt: int) -> float | None:
     mine = [event for event in events if isinstance(event, Reported) and event.attempt == attempt]
     times = [each.at for each in training_events(mine, TrainingEvent) if each.at is not None]
     return max(times, default=None)
-
-
-def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
-    """Return an event's kind and its fields, ready for JSON."""
-    return WORDS[type(event)], msgspec.to_builtins(event, enc_hook=str)
-
-
-def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
-    """Return the event that `event_to_json` gave this kind and these fields of.
-
-    Raises:
-        LedgerError: The kind is unknown, or a field is missing or of the wrong type.
-    """
-    if kind not in KINDS:
-        raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
-    try:
-        return msgspec.convert(dict(fields), KINDS[kind])
-    except msgspec.ValidationError as error:
-        raise LedgerError(f"damaged event {kind!r}: {error}", where="the ledger", fix="the event is left out") from None

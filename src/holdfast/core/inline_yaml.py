@@ -17,7 +17,7 @@ def render_inline_yaml(value: Any) -> str:
     """
     match value:
         case str():
-            return value if PLAIN.fullmatch(value) and value.lower() not in READ_OTHERWISE else json.dumps(value)
+            return _text(value)
         case list():
             return f"[{', '.join(map(render_inline_yaml, value))}]"
         case dict():
@@ -26,3 +26,7 @@ def render_inline_yaml(value: Any) -> str:
             return re.sub(r"^(\d+)e", r"\1.0e", repr(value))  # YAML 1.1 reads `2e-05` as text
         case _:
             return json.dumps(value)
+
+
+def _text(value: str) -> str:
+    return value if PLAIN.fullmatch(value) and value.lower() not in READ_OTHERWISE else json.dumps(value)

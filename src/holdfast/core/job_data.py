@@ -86,13 +86,15 @@ class Data(StrictPart):
         return self
 
     def _unfit_keys(self) -> Iterator[tuple[str, str]]:
-        needs = [
-            *(["`rows` (how many are chosen)"] if self.sample and not self.rows and not self.mix else []),
-            *(["`by` (a column)"] if self.sample == "stratified" and not self.by else []),
-        ]
-        if needs:
+        if needs := list(self._lacking_for_sample()):
             yield "sample", f"`{self.sample}` needs {' and '.join(needs)}"
         if self.by and self.sample not in ("stratified", "length"):
             yield "by", "it is for `sample: stratified` and `sample: length`"
         if self.weight and not self.mix:
             yield "weight", "it is for mixtures, and there is no other dataset in `mix`"
+
+    def _lacking_for_sample(self) -> Iterator[str]:
+        if self.sample and not self.rows and not self.mix:
+            yield "`rows` (how many are chosen)"
+        if self.sample == "stratified" and not self.by:
+            yield "`by` (a column)"

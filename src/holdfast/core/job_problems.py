@@ -62,8 +62,10 @@ BOOLEANS = {
 }
 """What is written for true and false, by habit from YAML 1.1 or in quotes."""
 LONGEST_SHOWN = 40
-LARGEST_SHOWN = 10**20
 """Characters of a wrong value that are shown."""
+LARGEST_SHOWN = 10**20
+KINDS: Final[Mapping[type, str]] = {dict: "a mapping", list: "a list", bool: "true or false", str: "text"}
+"""What a wrong value is called that is not shown; any other is a number."""
 MUCH_ALIKE = 0.85
 """How alike two names are of which one is a key of another part of the job."""
 LIKENESS = 0.5
@@ -189,13 +191,23 @@ def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
 def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
     """Return the keys that an unknown one may stand for: its name in another place, else the likest name."""
     name, above = str(key[-1]), key[:-1]
-    places = [(), *((part,) for part in known(()))]
-    homes = [(*place, name) for place in places if name in known(place)]
-    homes += [("train", name)] * (name in TRAINER_ARGUMENTS)
+    homes = _homes(name, known)
     if homes:
-        return tuple(homes)
+        return homes
     if name in FAMILIAR and FAMILIAR[name] != key and len(above) < len(FAMILIAR[name]):
         return (FAMILIAR[name],)
+    return _likest(name, above, known)
+
+
+def _homes(name: str, known: KnownKeys) -> tuple[Key, ...]:
+    """Return the keys that have a name in another place."""
+    places = [(), *((part,) for part in known(()))]
+    homes = (("train", name),) * (name in TRAINER_ARGUMENTS)
+    return (*((*place, name) for place in places if name in known(place)), *homes)
+
+
+def _likest(name: str, above: Key, known: KnownKeys) -> tuple[Key, ...]:
+    """Return the key whose name is most like another: beside it, among the trainer's arguments, or in a part if much alike."""
     likely: dict[str, Key] = {argument: ("train", argument) for argument in TRAINER_ARGUMENTS}
     likely |= {sibling: (*above, sibling) for sibling in known(above)}
     inner = _inner_keys(known)
@@ -259,20 +271,26 @@ def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys, hint: str) ->
 
 def _spelled(error: Mapping[str, Any]) -> str:
     """Return a wrong value as its file may have it; of a secret only what kind it is."""
-    match error["input"]:
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case bool(value):
-            return "true or false" if _is_private(error) else str(value).lower()
-        case str(value):
-            shown = value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
-            return "text" if _is_private(error) else f"the text {shown!r}"
-        case int(value) if abs(value) >= LARGEST_SHOWN:
-            return "a number of more than 20 digits"
-        case value:
-            return "a number" if _is_private(error) else f"{value}"
+    value = error["input"]
+    if _is_private(error) or _is_huge(value) or isinstance(value, dict | list):
+        return _kind(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return f"{value}"
+    shown = value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
+    return f"the text {shown!r}"
+
+
+def _kind(value: Any) -> str:
+    if _is_huge(value):
+        return "a number of more than 20 digits"
+    return next((name for kind, name in KINDS.items() if isinstance(value, kind)), "a number")
+
+
+def _is_huge(value: Any) -> bool:
+    """True of a number that is not shown: Python writes none of more than 4,300 digits."""
+    return isinstance(value, int) and abs(value) >= LARGEST_SHOWN
 
 
 def _is_private(error: Mapping[str, Any]) -> bool:
@@ -295,19 +313,10 @@ def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
     name = name if isinstance(name, str) else render_key(error["loc"])
-    if isinstance(value, int) and abs(value) >= LARGEST_SHOWN:  # Python writes no number of more than 4,300 digits
-        value = None
-    shown = "…" if value is None or _is_private(error) or isinstance(value, (dict, list)) else value
-    if LISTED in error["loc"][-2:]:
-        below = f"write a mapping, such as `- dataset: {shown}`"
-        listed = f"{{dataset: {shown}}}"
-    else:
-        below = f"write its keys under `{name}:`, on lines of their own, indented"
-        listed = shown
+    value = None if _is_huge(value) else value
+    below, listed = _layout(error, name, _shown(value, error))
     hints = {
-        "string_pattern_mismatch": f"name the function, too: `{value}:FUNCTION`"
-        if str(value).endswith(".py")
-        else None,
+        "string_pattern_mismatch": _function(value),
         "string_type": _text(value, name),
         "list_type": f"put it in brackets: `{name}: [{listed}]`",
         "dict_type": below,
@@ -320,6 +329,22 @@ def _advice(error: Mapping[str, Any]) -> str:
         "literal_error": _choice(value, error),
     }
     return hints.get(error["type"]) or f"correct `{render_key(error['loc'])}`"
+
+
+def _shown(value: Any, error: Mapping[str, Any]) -> Any:
+    """Return a wrong value as a fix shows it."""
+    return "…" if _is_private(error) or isinstance(value, dict | list | None) else value
+
+
+def _layout(error: Mapping[str, Any], name: str, shown: Any) -> tuple[str, Any]:
+    """Return the fix for what is no mapping, and how the value is written as an item of a list."""
+    if LISTED in error["loc"][-2:]:
+        return f"write a mapping, such as `- dataset: {shown}`", f"{{dataset: {shown}}}"
+    return f"write its keys under `{name}:`, on lines of their own, indented", shown
+
+
+def _function(value: Any) -> str | None:
+    return f"name the function, too: `{value}:FUNCTION`" if str(value).endswith(".py") else None
 
 
 def _text(value: Any, name: str | int) -> str:

@@ -208,6 +208,20 @@ class Attempt:
         >>> first.variables()["HOLDFAST_BASE"], "HOLDFAST_BASE" in there
         ('1', False)
         """
+        values = self._variables_here()
+        if run_folder is None:
+            return values
+        moved = {name: _moved(value, self.run_folder, run_folder) for name, value in values.items()}
+        return {**moved, "HOLDFAST_EVENTS": "log"}
+
+    @property
+    def _limit_s(self) -> float | None:
+        """Seconds after which it is ended: its own limit, or the plan's."""
+        return self.plan.timeout_s if self.timeout_s is None else self.timeout_s
+
+    def _variables_here(self) -> dict[str, str]:
+        """Return the variables on a machine where the run's folder is the same as here."""
+        timeout_s = self._limit_s
         values = {
             "HOLDFAST_ATTEMPT": self.folder,
             "HOLDFAST_RESUME": self.resume_from or "",
@@ -215,16 +229,13 @@ class Attempt:
             "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
             **self.plan.variables,
         }
-        if (timeout_s := self.plan.timeout_s if self.timeout_s is None else self.timeout_s) is not None:
+        if timeout_s is not None:
             values["HOLDFAST_TIMEOUT"] = str(timeout_s)
         if self.resume_from and self.resume_from == self.plan.resume_from:
             values["HOLDFAST_BASE"] = "1"
         if self.accepted:
             values["HOLDFAST_ACCEPTED"] = json.dumps(dict(self.accepted))
-        if run_folder is None:
-            return values
-        moved = {name: _moved(value, self.run_folder, run_folder) for name, value in values.items()}
-        return {**moved, "HOLDFAST_EVENTS": "log"}
+        return values
 
 
 def _moved(path: str, old: str, new: str) -> str:

@@ -99,14 +99,16 @@ class Distribution(StrictPart):
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"it has one of choice, uniform, log_uniform and integers, not {len(given)}")
-        low, high = self.uniform or self.log_uniform or self.integers or (0, 1)
+        self._require_interval(*(self.uniform or self.log_uniform or self.integers or (0, 1)))
+        return self
+
+    def _require_interval(self, low: float, high: float) -> None:
         if self.integers and max(-low, high) > LARGEST:
             raise ValueError(f"integers lie between -2^53 and 2^53: {LARGEST} is the largest")
         if low >= high:
             raise ValueError(f"the first of the two numbers is less than the second, not {low:g} and {high:g}")
         if self.log_uniform and low <= 0:
             raise ValueError(f"log_uniform begins above 0, not at {low:g}")
-        return self
 
 
 class RandomTrials(StrictPart):

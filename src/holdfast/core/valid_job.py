@@ -43,16 +43,29 @@ def valid_part(document: Document) -> ValidPart | None:
     meant, fields = _method_meant(document.values), known_keys(())
     values = {**document.values, **meant}
     broken = [key for key in broken if key != ("method",) or "method" not in meant]
-    hidden = frozenset(str(key[0]) for key in broken if key[0] in fields)
-    if any(key[0] not in fields for key in broken):
-        hidden |= frozenset(fields) - values.keys()
-    left = {name: value for name, value in values.items() if name in fields and name not in hidden}
-    try:
-        job = parse_job(replace(document, values={**left, **_paths(values, hidden)}))
-    except GroupedError:
+    hidden = _hidden(broken, fields, values)
+    job = _job_without(document, values, hidden)
+    if job is None:
         return None
     known = {**values, **dict.fromkeys(hidden, HIDDEN), **_train(values, hidden, broken)}
     return ValidPart(replace(document, values=known, calls=()).with_own_calls(), job, hidden)
+
+
+def _hidden(broken: Iterable[Key], fields: Collection[str], values: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the parts that the schema objects to, or that an unknown key may stand for."""
+    parts = {str(key[0]) for key in broken}
+    absent = frozenset(fields) - values.keys()
+    return frozenset(parts.intersection(fields)) | (frozenset() if parts.issubset(fields) else absent)
+
+
+def _job_without(document: Document, values: Mapping[str, Any], hidden: Collection[str]) -> Job | None:
+    """Return the job without some parts; None if it is none."""
+    names = set(known_keys(())).difference(hidden)
+    left = {name: value for name, value in values.items() if name in names}
+    try:
+        return parse_job(replace(document, values={**left, **_paths(values, hidden)}))
+    except GroupedError:
+        return None
 
 
 def _method_meant(values: Mapping[str, Any]) -> Mapping[str, str]:

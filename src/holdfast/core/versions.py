@@ -129,16 +129,21 @@ def counts(marker: str, environment: Mapping[str, str]) -> bool:
     """
     if not marker:
         return True
-    ways = [[MARKER.fullmatch(part) for part in re.split(r"\band\b", way)] for way in re.split(r"\bor\b", marker)]
-    found = [[part for part in way if part and part[1] in environment] for way in ways]
-    if [len(way) for way in found] != [len(way) for way in ways]:
+    ways = [
+        [_holds_here(part, environment) for part in re.split(r"\band\b", way)] for way in re.split(r"\bor\b", marker)
+    ]
+    if any(None in way for way in ways):
         return _counts_unusual(marker, environment)
-    return any(all(_is_so(environment[part[1]], part[2], part[4]) for part in way) for way in found)
+    return any(map(all, ways))
 
 
-def _is_so(ours: str, operator: str, theirs: str) -> bool:
-    """True if one comparison of a marker holds: of versions if both are some, else of texts."""
-    compare, one, other = COMPARE[operator], numbers(ours), numbers(theirs)
+def _holds_here(comparison: str, environment: Mapping[str, str]) -> bool | None:
+    """True if one comparison of a marker holds: of versions if both are some, else of texts; None if it is not plain."""
+    found = MARKER.fullmatch(comparison)
+    if found is None or found[1] not in environment:
+        return None
+    ours, theirs, compare = environment[found[1]], found[4], COMPARE[found[2]]
+    one, other = numbers(ours), numbers(theirs)
     return bool(compare(ours, theirs) if one is None or other is None else compare(one, other))
 
 

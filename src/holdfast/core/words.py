@@ -7,6 +7,7 @@ at hundreds of megabytes a second, and only lines that have one are read at all.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from re import _constants as opcodes  # type: ignore[attr-defined]  # the parser of `re` itself: it has no public name
 from re import _parser as parser  # type: ignore[attr-defined]  # private, and the only parser there is
 from typing import Any, Final
@@ -18,7 +19,6 @@ LONG: Final = 12
 PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*(?:,\d*)?\}|[()|^$.*+?{]|[^\\\[()|^$.*+?{]+", re.DOTALL)
 """Parts of an expression: an escape, a set, a sign, a run of plain characters."""
 FLAGGED: Final = re.compile(r"\(\?[aiLmsux]")
-GROUPS: Final = frozenset({opcodes.SUBPATTERN, opcodes.ATOMIC_GROUP})
 REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT})
 COMMON: Final = re.compile(
     r"(?:[\w.]*(?:Error|Exception|error|Warning|warning)|failed|found|loaded|install(?:ed)?|model|training|[Tt]rainer|Traceback|tokenizer"
@@ -66,18 +66,25 @@ def _plain_runs(expression: str) -> Iterator[str]:
     """Yield runs of literals outside all groups; none if they may not all be needed, or mean something else."""
     if FLAGGED.search(expression):
         return
-    depth, run, found = 0, "", list[str]()
-    for part in PART.findall(expression):
-        depth += (part == "(") - (part == ")")
-        literal = "" if depth or part == ")" else _literal(part)
+    run, found = "", list[str]()
+    for part in _outside_groups(expression):
+        literal = _literal(part)
         if literal:
             run += literal
             continue
-        if not depth and part == "|":
+        if part == "|":
             return
-        found.append(run[:-1] if not depth and part[0] in "*?{" else run)
+        found.append(run[:-1] if part[0] in "*?{" else run)
         run = ""
     yield from (*found, run)
+
+
+def _outside_groups(expression: str) -> Iterator[str]:
+    """Yield the parts of an expression, with a closing parenthesis in place of each that stands in a group."""
+    depth = 0
+    for part in PART.findall(expression):
+        depth += (part == "(") - (part == ")")
+        yield ")" if depth else part
 
 
 def _literal(part: str) -> str:
@@ -120,12 +127,17 @@ def _is_zero_width(kind: Any) -> bool:
 
 
 def _inside(kind: Any, value: Any) -> Iterator[tuple[str, ...]]:
-    if kind in GROUPS:
-        body = value if kind is opcodes.ATOMIC_GROUP else value[3]
-        if kind is opcodes.ATOMIC_GROUP or not value[1] & re.IGNORECASE:
-            yield from _choices(body)
-    elif kind in REPEATS and value[0] > 0:
-        yield from _choices(value[2])
-    elif kind is opcodes.BRANCH:
-        each = [max(_choices(branch), key=_rank, default=("",)) for branch in value[1]]
-        yield tuple(word for words in each for word in words)
+    if kind is opcodes.BRANCH:
+        best = (max(_choices(branch), key=_rank, default=("",)) for branch in value[1])
+        yield tuple(chain.from_iterable(best))
+    else:
+        yield from _choices(_needed_parts(kind, value))
+
+
+def _needed_parts(kind: Any, value: Any) -> Any:
+    """Return the parts within a part that stand in each match of it."""
+    if kind is opcodes.ATOMIC_GROUP:
+        return value
+    if kind is opcodes.SUBPATTERN:
+        return () if value[1] & re.IGNORECASE else value[3]
+    return value[2] if kind in REPEATS and value[0] > 0 else ()

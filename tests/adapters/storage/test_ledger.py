@@ -18,17 +18,8 @@ import pytest
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger, _fix
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import (
-    Closed,
-    Event,
-    Reported,
-    RunRequested,
-    RunStage,
-    Starting,
-    Stopper,
-    StopRequested,
-    event_to_json,
-)
+from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting, Stopper, StopRequested
+from holdfast.core.event_json import event_to_json
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import fold
 

@@ -14,13 +14,8 @@ from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NullObserver, Run
 from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
-from holdfast.core.event import (
-    Closed,
-    RunRequested,
-    RunStage,
-    event_from_json,
-    event_to_json,
-)
+from holdfast.core.event import Closed, RunRequested, RunStage
+from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.finding import Severity
 from holdfast.core.requested_job import RequestedJob
 from holdfast.results import to_json

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast.core.diagnosis import Remedy
-from holdfast.core.event import Diagnosed, Event, Remedied, Reported, event_from_json, event_to_json
+from holdfast.core.event import Diagnosed, Event, Remedied, Reported
+from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.remedy import PERMISSIONS
 from holdfast.core.run_state import RunState
 from holdfast.engine.recover.checkpoints import usable_steps

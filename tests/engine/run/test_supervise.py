@@ -29,9 +29,8 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
     TroubleNoted,
-    event_from_json,
-    event_to_json,
 )
+from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold

@@ -61,7 +61,7 @@ NEXT_REQUIREMENT: Final = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
 VARIABLES: Final = "environment.variables+"
 COUNT: Final = re.compile(r"[0-9]{1,9}")
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
-OPTION: Final = re.compile(r"-.")
+OPTION: Final = re.compile(r"-.", re.DOTALL)
 SCRIPT: Final = ".py"
 UNKNOWN_OPTIONS: Final = "launch.unknown_options"
 """Options that a launcher does not take: each a mapping of `launcher` and `option`."""

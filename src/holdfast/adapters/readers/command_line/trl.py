@@ -136,14 +136,6 @@ def _flag_of_file(config: Document, name: str) -> Flag:
     return Flag(name, config.values[name], config.key_places.get(key, place), place)
 
 
-def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as values: numbers and switches as such, and `--no_x` as `x: false`."""
-    off = {
-        name.removeprefix("no_"): False for name, value in arguments.items() if name.startswith("no_") and value is True
-    }
-    return off | {name: plain(value) for name, value in arguments.items() if name.removeprefix("no_") not in off}
-
-
 def _launch(line: CommandLine, flags: Mapping[str, Flag], files: SettingsFiles) -> Launch:
     """Return the launch that the launchers describe, with the options that the command passes to accelerate."""
     joined = replace(line.launch, values=dict(line.launch.values), places=dict(line.launch.places))
