@@ -9,7 +9,8 @@ import pytest
 from holdfast.app.run.queries import show
 from holdfast.app.run.verb import resume, run
 from holdfast.core.errors import UsageError
-from holdfast.results.run import AttemptResume, RunResult
+from holdfast.results.attempt import AttemptResume
+from holdfast.results.run import RunResult
 from tests.helpers.forked_backend import ForkedBackend
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 

@@ -16,8 +16,9 @@ from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.run.resuming import RESTORED
 from holdfast.engine.units import render_duration, render_number
+from holdfast.results.attempt import AttemptRecovery, AttemptResult, AttemptResume
 from holdfast.results.plan import EstimateRange
-from holdfast.results.run import AttemptRecovery, AttemptResult, AttemptResume, RunResult, RunsResult, VerifyResult
+from holdfast.results.run import RunResult, RunsResult, VerifyResult
 
 COLOURS = {
     "succeeded": "green",

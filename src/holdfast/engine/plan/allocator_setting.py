@@ -4,16 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.core.allocator import ALLOCATOR, ALLOCATORS, EXPANDABLE
 from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document
 
-NAMES: Final = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
-"""Variables that set it. torch 2.13 reads the first before the second, which came with torch 2.9. Source: CUDAAllocatorConfig.h, instance."""
-EXPANDABLE: Final = "expandable_segments:True"
 WSL: Final = "WSL_DISTRO_NAME"
 """Is set on WSL, where the segments do not expand (pytorch/pytorch#192330)."""
 LAUNCHED: Final = (
-    f"`holdfast run` sets {NAMES[0]}={EXPANDABLE} where nothing else sets the allocator and the GPU supports it"
+    f"`holdfast run` sets {ALLOCATOR}={EXPANDABLE} where nothing else sets the allocator and the GPU supports it"
 )
 
 
@@ -40,7 +38,7 @@ def allocator_setting(job: Document, variables: Collection[str]) -> AllocatorSet
         job: The job.
         variables: Names of the environment variables of this machine.
     """
-    for name in NAMES:
+    for name in ALLOCATORS:
         if (given := job.get(f"environment.variables.{name}", None)) is not None:
             expandable = EXPANDABLE in str(given)
             segments = "expandable segments" if expandable else "fixed segments"
@@ -53,7 +51,7 @@ def allocator_setting(job: Document, variables: Collection[str]) -> AllocatorSet
         )
         return AllocatorSetting(expandable=False, because=because)
     is_here = job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name
-    if is_here and (own := next((name for name in (*NAMES, WSL) if name in variables), "")):
+    if is_here and (own := next((name for name in (*ALLOCATORS, WSL) if name in variables), "")):
         return AllocatorSetting(
             expandable=False, because=f"the allocator is taken as torch's default: {own} is set here"
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.hub.flavors import load_flavors, planned_prices
+from holdfast.core.allocator import ALLOCATOR, EXPANDABLE, FIXED
 from holdfast.core.backends import capabilities_of
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.recover.batches import other_gradients, smaller_batches, smaller_evaluation
@@ -14,9 +15,6 @@ LEAST_OPTIMIZER: Final = "paged_adamw_8bit"
 ADAMW: Final = ("adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "paged_adamw_32bit")
 """The optimizers that it may take the place of."""
 LEAST_VLLM_SHARE: Final = 0.1
-ALLOCATOR: Final = "PYTORCH_CUDA_ALLOC_CONF"
-EXPANDABLE: Final = "expandable_segments:True"
-FIXED: Final = "expandable_segments:False"
 
 
 def training_ladder(job: FailedJob) -> Iterator[AppliedRemedy]:

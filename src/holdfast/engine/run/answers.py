@@ -14,16 +14,18 @@ from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import BestLoaded, Resumed
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
-from holdfast.results.diagnose import RemedyEdit
-from holdfast.results.evaluate import EvaluateResult
-from holdfast.results.plan import EstimateRange
-from holdfast.results.run import (
+from holdfast.results.attempt import (
     AttemptDiagnosis,
     AttemptRecovery,
     AttemptResult,
     AttemptResume,
     AttemptTrouble,
     ChosenCheckpoint,
+)
+from holdfast.results.diagnose import RemedyEdit
+from holdfast.results.evaluate import EvaluateResult
+from holdfast.results.plan import EstimateRange
+from holdfast.results.run import (
     DamagedFile,
     DeliveryResult,
     RunDatasetEvaluation,

@@ -1,0 +1,204 @@
+"""What runs attempts, brings their output, and keeps their events; and what a supervisor listens to."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from holdfast.core.backends import BackendCapabilities
+from holdfast.core.checkpoint import CheckpointIntegrity, any_step
+from holdfast.core.event import Event, Liveness, Reported, ReportsLost
+from holdfast.core.plan import Attempt
+from holdfast.core.run_state import AttemptState
+
+if TYPE_CHECKING:  # for the types alone: pydantic takes longer to import than a script to check
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollResult:
+    """The result of polling an attempt once.
+
+    Attributes:
+        answer: Alive, ended or unknown.
+        exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
+        because: Why the answer is unknown, or why the attempt could not start.
+        phase: What the backend does with a living attempt, in words: `queued for hardware`; empty if it runs.
+        waiting: Whether the attempt has not started yet, so that its timeout does not count.
+        ended_s: Unix time at which an ended attempt gave its last sign of life; None if the backend does not know it.
+    """
+
+    answer: Liveness
+    exit_code: int | None = None
+    because: str = ""
+    phase: str = ""
+    waiting: bool = False
+    ended_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Part of an attempt's log: both streams together, in bytes.
+
+    Attributes:
+        offset: Where the part begins in the whole log.
+        data: Its bytes. Some may be missing or damaged: connections break, and services lose lines.
+    """
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a run on another machine.
+
+    Attributes:
+        size: Its bytes.
+        version: Another text once the file was written again: an etag, a digest, the time of the change.
+    """
+
+    size: int
+    version: str
+
+
+class Retrieval(Protocol):
+    """Brings what an attempt wrote to this machine. Every method raises UnreachableError if the backend cannot be reached."""
+
+    def read_log(self, attempt_id: str, offset: int) -> LogPart:
+        """Return a part of the log that begins at `offset` or before it. It may end before the log does; an empty one does not mean that the log has ended.
+
+        Raises:
+            LogGoneError: The service says that it does not have the log any more.
+        """
+        ...
+
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
+        """Return each file in the folder of the attempt's run there, by its path in that folder."""
+        ...
+
+    def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
+        """Copy one of these files to a path on this machine, where it appears whole or not at all."""
+        ...
+
+
+class Backend(Protocol):
+    """A place that runs attempts.
+
+    Each method may be called again, by another process too: what was done is not done twice. A method that does something
+    raises UnreachableError if it is not known whether that was done.
+    """
+
+    capabilities: BackendCapabilities
+    """What it can do, and its name in job files."""
+
+    @property
+    def retrieval(self) -> Retrieval | None:
+        """What brings logs, events and files here. None if the run's folder is shared: then the attempt writes them there."""
+        ...
+
+    def submit(self, attempt: Attempt) -> str:
+        """Start the attempt and return the backend's id of it; if one with the same `attempt.id` was started, start nothing.
+
+        Raises:
+            BackendError: The backend refuses it.
+            UnreachableError: It may have been started.
+        """
+        ...
+
+    def poll(self, attempt_id: str) -> PollResult:
+        """Return the state of the attempt. Never raises: whatever is not known is *unknown*."""
+        ...
+
+    def stop(self, attempt_id: str) -> None:
+        """Ask the attempt to save and end (SIGTERM). Does nothing if it has ended."""
+        ...
+
+    def kill(self, attempt_id: str) -> None:
+        """End the attempt at once. Does nothing if it has ended."""
+        ...
+
+    def request_stacks(self, attempt_id: str) -> None:
+        """Have every training process write its stacks to the attempt's `stacks.txt`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputNews:
+    """What an attempt's output had that was not read before.
+
+    Attributes:
+        events: The reports of the training process, in order, and those that are lost for good.
+        complete: Whether nothing can follow from an attempt that has ended.
+        because: Why the output could not be read.
+    """
+
+    events: Sequence[Reported | ReportsLost] = ()
+    complete: bool = True
+    because: str = ""
+
+
+class AttemptOutput(Protocol):
+    """What the attempts of a run write, as it arrives on this machine."""
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+        """Return the reports that the attempt's state does not have yet. What else it wrote goes to the run's folder."""
+        ...
+
+    def newest_checkpoint(
+        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool] = any_step
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest checkpoint that the run can resume from, and the newer ones that are not whole.
+
+        Args:
+            attempt: The newest attempt.
+            saved: Folders in which attempts said that they save checkpoints.
+            usable: Whether the checkpoint of a step may be continued from.
+        """
+        ...
+
+    def fetch(self, attempt: AttemptState) -> None:
+        """Bring the files of an attempt that has ended to the run's folder. Raises UnreachableError."""
+        ...
+
+
+class Store(Protocol):
+    """The ledger: every event of every run, in order."""
+
+    def append(self, run: str, events: Iterable[Event]) -> None:
+        """Write events durably, all or none. Raises LedgerError."""
+        ...
+
+    def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
+        """Return a run's events in order, each with its number, from the first after number `after`."""
+        ...
+
+    def outline(self, run: str) -> list[Event]:
+        """Return the events that a list of runs needs: as `read`, of the many reported steps only the last of each attempt."""
+        ...
+
+    def runs(self) -> list[str]:
+        """Return the names of all runs, oldest first."""
+        ...
+
+
+Order = Literal["stop", "kill", "detach"]
+
+
+class Orders(Protocol):
+    """The orders of the person at the terminal to the supervisor."""
+
+    def take(self) -> Order | None:
+        """Return the order given since the last call; each order is returned once."""
+        ...
+
+
+class Clock(Protocol):
+    """The time, and waiting."""
+
+    def now_s(self) -> float:
+        """Unix time."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
