@@ -16,9 +16,9 @@ from it elsewhere, such as a launcher's table, and never a cause alone."""
 HEALTHY: Final = "healthy-run-misread"
 """The class of what looks like a fault and is none."""
 GUESS_BELOW: Final = 0.7
-"""Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
+"""Confidence below which an answer is called a guess: on unseen logs, a third of the answers given with 0.5 to 0.7 was right."""
 SURE: Final = 0.9
-"""Confidence from which a cause is stated as a fact: of logs that nobody had seen, 97 of 100 answers given with so much were right."""
+"""Confidence from which a cause is stated as a fact: on unseen logs, 97 of 100 answers given with this confidence were right."""
 NOT_IN_LOG: Final = "cause-not-in-log"
 """The class of what only follows from a cause that stands elsewhere."""
 

@@ -102,7 +102,7 @@ Edit = ValueEdit | ReplaceCall
 
 
 DocumentKind = Literal["job", "script", "command", "data"]
-"""What a document was made of; `data` is a dataset that is asked about by itself, and what it is to be used for."""
+"""What a document was made of; `data` is a dataset without a job, with its intended use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

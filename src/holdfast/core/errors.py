@@ -5,12 +5,12 @@
     - UnexportableError  GGUF files of a model cannot be made, for a known reason
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
       - MisspeltKeyError  a key of a job file is misspelt
-      - RuleError     a rule objects to a job file that breaks its schema too
+      - RuleError     a rule reports a job file that also breaks its schema
     - ScriptArgumentsError  a script needs other arguments
     - LaterPythonError  a script is written for a newer Python than this one
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
-  - UnreachableError  a place to run did not answer: what was asked may have been done, or not
+  - UnreachableError  a place to run did not answer: a request may or may not have been carried out
   - LogGoneError      a place to run does not have the log of an attempt any more
   - LedgerError       the ledger or a run folder could not be read or written
   - GroupedError      several of these at once, an ExceptionGroup too
@@ -141,7 +141,7 @@ class BackendError(HoldfastError):
 
 
 class UnreachableError(HoldfastError):
-    """A place to run did not answer: what was asked may have been done, or not. It can be asked again."""
+    """A place to run did not answer: a request may or may not have been carried out. It can be repeated."""
 
 
 class LogGoneError(HoldfastError):

@@ -30,7 +30,7 @@ class RunStage(StrEnum):
 
 
 class Stopper(StrEnum):
-    """Who asked a run to stop, in the words of the verdict."""
+    """Who requested that a run stops, in the words of the verdict."""
 
     PERSON = "a person"
     TIMEOUT = "the timeout"

@@ -13,7 +13,7 @@ JOB_FILES: Final[frozenset[DocumentKind]] = frozenset({"job"})
 PROGRAMS: Final[frozenset[DocumentKind]] = frozenset({"script", "command"})
 ANY_KIND: Final = JOB_FILES | PROGRAMS
 WITH_ROWS: Final = JOB_FILES | frozenset[DocumentKind]({"data"})
-"""What rules about rows are asked about: `inspect` has read every one of them, and `check` those of small files."""
+"""What rules about rows check: `inspect` has read every one of them, and `check` those of small files."""
 
 
 BETWEEN_REASONS: Final = "; "
@@ -68,7 +68,7 @@ class Finding:
         fix: What fixes it, if that can be known.
         severity: How bad it is here, where it differs from the rule's own.
         rule: The rule that says so; the engine fills it in.
-        document: What it was asked about, where its edits are to be made; the engine fills it in.
+        document: The document that was checked, which its edits change; the engine fills it in.
         place: Where it stands; the engine fills it in where the rule does not: the key's.
         rows: Of rows of a dataset, the numbers of the first, counted from 0.
         count: How many rows there are.
@@ -87,7 +87,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A rule that could not be asked. A skip is not a pass.
+    """A rule that could not be checked. A skip is not a pass.
 
     Attributes:
         rule: The rule.
@@ -150,9 +150,9 @@ class Rule:
         check: Pure function; its parameter names are the facts it needs. `job` is the Document, of which a rule
             reads values by `get` alone: that raises MissingFactError for a value that the source hides.
         source: What the rule rests on, and how it was tried.
-        bad: Examples the rule must object to.
-        good: Examples it must leave alone.
-        kinds: What it can be asked about. A rule that reads a job file's own keys says nothing of a script.
+        bad: Examples that the rule must report.
+        good: Examples that it must not report.
+        kinds: The kinds of documents that it checks. A rule that reads a job file's own keys says nothing of a script.
         may_be_meant: Whether what it reports may be meant even where every row has it, as roles that the template takes.
         since: The release of holdfast that first had it.
     """

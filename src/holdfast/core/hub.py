@@ -81,7 +81,7 @@ class PushTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """An address that was asked.
+    """An address that was requested.
 
     Attributes:
         status: HTTP status.

@@ -11,9 +11,9 @@ Each = TypeVar("Each")
 
 
 def cache_last_call(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked, tuple[Each, ...]]:
-    """Return the function with its last outcome remembered, for as long as it is asked with the very same arguments.
+    """Return the function with a cache of its last outcome, which is used while the arguments stay the same objects.
 
-    Arguments are the same when they are one object: documents are long, and no two of them are compared. What it raised is raised again.
+    Documents are long, so two of them are never compared. An exception is cached too, and raised again.
 
     >>> letters = cache_last_call(list)
     >>> letters("ab") is letters("ab"), letters("ab")

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that does not exist."""
+"""The name that may be meant by one that does not exist."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches

@@ -14,7 +14,7 @@ def is_notebook(path: str) -> bool:
 
 @lru_cache(maxsize=1)
 def parse_notebook(text: str) -> Any:
-    """Return a notebook's JSON, which nobody may change: who reads a notebook, parses it several times in a row.
+    """Return a notebook's JSON. It is shared, so it must not be changed: reading one notebook parses it several times in a row.
 
     Raises:
         ValueError: It is not valid JSON, see `parse_json`.

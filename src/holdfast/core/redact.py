@@ -32,7 +32,7 @@ def _is_no_word(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """True if nobody would name a thing so.
+    """True if a text is no name that a person would choose.
 
     >>> is_random("0123456789abcdef0123ff"), is_random("Qwen2.5-0.5B-Instruct"), is_random("customer_identifier_2")
     (True, False, False)

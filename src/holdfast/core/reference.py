@@ -74,7 +74,7 @@ class Reference:
 
     @property
     def certain(self) -> bool:
-        """Whether nothing stands around it that may keep it from being asked for, or catch that it is not there."""
+        """Whether nothing around it may prevent the request, or handle that it does not exist."""
         return not (self.guard.because or self.guard.catches)
 
 
@@ -101,8 +101,8 @@ class Lookup(Generic[Found_co]):
         """What is there.
 
         Raises:
-            MissingFactError: Nobody could say; rules let it through, and the engine makes a skip of it. Of several that
-                are seen, those that nobody could tell of come last, so that a rule has spoken of the others before.
+            MissingFactError: It is not known; rules let it through, and the engine makes a skip of it. Of several references,
+                those of which nothing is known come last, so that a rule reports the others first.
         """
         if self.found is None:
             raise MissingFactError(self.reference.name, self.because)

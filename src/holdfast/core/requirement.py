@@ -74,7 +74,7 @@ class RequirementProblem:
         what: What is wrong, as a sentence without an end.
         place: Where.
         text: The requirement as it is written; empty if it is not about one.
-        hides_more: Whether requirements stand there that nobody can read.
+        hides_more: Whether there are requirements that cannot be read.
     """
 
     what: str

@@ -46,7 +46,7 @@ class RunState:
     Attributes:
         started_s: Unix time of the request.
         seen_s: Unix time of the last event.
-        stop: Who requested that the current attempt stops; None if nobody did.
+        stop: Who requested that the current attempt stops; None if there was no request.
         stop_s: Unix time of that request.
         stop_because: Why they did; empty if that follows from who it was.
         accepted: The settings that may differ from a checkpoint's, and the values that they may have.

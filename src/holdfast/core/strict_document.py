@@ -10,7 +10,7 @@ from holdfast.core.hidden import hidden_in, track_reads, track_settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictDocument(Document):
-    """A document that lets nobody guess: reading a value that its source hides raises MissingFactError, or is noted.
+    """A document that does not guess: reading a value that its source hides raises MissingFactError, or is noted.
 
     Attributes:
         hidden_reads: The hidden values that were read, by key: those of calls, and those with something hidden inside.

@@ -66,7 +66,7 @@ class Resumed(TrainingEvent, frozen=True, kw_only=True):
 
     Attributes:
         checkpoint: The checkpoint, absolute.
-        verdict: Unknown if the checkpoint does not have its settings. Refused if nobody accepted a change: then no step is trained.
+        verdict: Unknown if the checkpoint does not have its settings. Refused if a change was not accepted: then no step is trained.
             Ignored if the training that begins is not the one that continues from the checkpoint.
         changes: What differs.
     """

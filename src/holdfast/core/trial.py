@@ -73,7 +73,7 @@ class TrialOutcome:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended without a value, and nobody stopped it."""
+        """Whether it ended without a value, and was not stopped."""
         return bool(self.because) and self.stage is not RunStage.CANCELLED
 
     @property

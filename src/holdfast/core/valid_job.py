@@ -1,4 +1,4 @@
-"""The valid part of a job file that breaks its schema: rules are asked about it, so that all mistakes are reported at once."""
+"""The valid part of a job file that breaks its schema: rules check it, so that all mistakes are reported at once."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace

@@ -55,7 +55,7 @@ def source_lines(text: str, cell: int) -> list[CellText]:
     return [CellText(each.text, *spans[each.number]) for each in (source if isinstance(source, list) else [source])]
 
 
-@lru_cache(maxsize=1)  # a notebook's cells are asked about one after the other
+@lru_cache(maxsize=1)  # a notebook's cells are edited one after the other
 def _numbered_cells(text: str) -> tuple[Sequence[tuple[int, int]], Sequence[Any]]:
     """Return where each text of the JSON is written, and the cells, with each text numbered."""
     root = _numbered(text)

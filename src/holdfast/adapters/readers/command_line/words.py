@@ -27,7 +27,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 DEFAULT = re.compile(r"\$\{(?P<name>\w+):?-(?P<default>[^${}\"'`\\]*)\}")
-"""A variable with what stands in for it where nobody has set it."""
+"""A variable with a default, which stands for it if it is not set."""
 IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}|[@*#?!$-]))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
 BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
 LONGEST_VALUE: Final = 1 << 16

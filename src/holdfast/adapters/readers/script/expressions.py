@@ -189,7 +189,7 @@ def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     differs = _differs_from_none(node, values)
     if differs is not None:
         return differs
-    if _asks_for_an_attribute(reading, node):
+    if _tests_for_an_attribute(reading, node):
         return VERSION
     return _compared(reading, node.ops, values)
 
@@ -212,8 +212,8 @@ def _differs_from_none(node: ast.Compare, values: Sequence[Any]) -> bool | None:
             return None
 
 
-def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
-    """True if it is asked which attributes settings have: `"max_length" in vars(args)`."""
+def _tests_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
+    """True if a comparison tests which attributes settings have: `"max_length" in vars(args)`."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=owner, attr="__dict__")]):
             pass

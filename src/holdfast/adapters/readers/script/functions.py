@@ -164,7 +164,7 @@ def never_called(reading: ReadingState) -> None:
 
 
 def _forget_changes(reading: ReadingState, receiver: ObjectValue, cls: ProgramClass) -> None:
-    """Take away what is known of attributes that methods set: which of them ran before, nobody knows."""
+    """Take away what is known of attributes that methods set: it is not known which methods ran before."""
     entries = reading.entries(receiver.address)
     for name in _set_by_methods(cls.node) & entries.slots.keys():
         slot = entries.slots[name]
@@ -172,7 +172,7 @@ def _forget_changes(reading: ReadingState, receiver: ObjectValue, cls: ProgramCl
     reading.store[receiver.address] = entries
 
 
-@lru_cache(maxsize=16)  # a class's methods are asked about one after the other
+@lru_cache(maxsize=16)  # a class's methods are read one after the other
 def _set_by_methods(node: ast.ClassDef) -> frozenset[str]:
     """Return the attributes that a class's methods set, beside its constructor."""
     methods = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name != "__init__")

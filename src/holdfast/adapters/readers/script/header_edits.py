@@ -252,7 +252,7 @@ class Array:
 
 
 def _quoted(text: str, quote: str = '"') -> str:
-    """Return a text as TOML writes it, in the quotes asked for if they can hold it."""
+    """Return a text as TOML writes it, in the given quotes if they can hold it."""
     if quote == "'" and "'" not in text and text.isprintable():
         return f"'{text}'"
     return json.dumps(text, ensure_ascii=False)

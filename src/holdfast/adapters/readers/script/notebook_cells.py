@@ -11,7 +11,7 @@ PYTHON_CELLS: Final = frozenset({"capture", "time", "timeit", "prun", "python", 
 """Cell magics whose cell is Python that runs in the notebook, or may."""
 COMMANDS: Final = "pip3?|conda|uv|apt|apt-get|wget|curl|git|cd|ls|cat|mkdir|rm|cp|mv|huggingface-cli|hf"
 SHELL: Final = re.compile(rf"[!%?]|({COMMANDS})\s+(?!(in|is|if|and|or|not|else|for)\b)[-\w./~\"'].*(?<!:)$")
-"""A line of the shell, also one that IPython takes for one without a mark; asked only of cells that are no Python."""
+"""A line of the shell, also one that IPython takes for one without a mark; tried only in cells that are not Python."""
 ASSIGNED_SHELL: Final = re.compile(r"([\w, .\[\]'\"]+?)=\s*[!%](?!=)")
 HELP: Final = re.compile(r"[\w.()\[\]'\"]+\?+\s*$")
 PIP: Final = re.compile(r"\b(?:pip3?|uv pip|conda|uv) +(?:install|add)\b")

@@ -169,13 +169,13 @@ def share_flags(
 ) -> list[KnownItems]:
     """Return the arguments that each dataclass gets; all may get more where it is not known what is given.
 
-    Whose a flag is, the releases tell: the class that has it in any of them. What none ever had is asked of the one class
-    that is not known, else of the one that has most: the config.
+    A flag belongs to the class that has it in any release. One that no class ever had goes to the one class that is not
+    known, else to the one with most parameters: the config.
 
     Args:
         classes: The path of each, empty if it is not known, and the fields that the program adds.
         stated: What is given, by name; None if any may be.
-        strict: Whether the program ends where a flag is nobody's.
+        strict: Whether the program ends at a flag that belongs to no class.
     """
     if stated is None:
         return [KnownItems(open=True) for _ in classes]

@@ -128,7 +128,7 @@ def _given_settings(part: Member) -> Iterator[ObjectValue]:
 
 
 def _note(reading: ReadingState, settings: ObjectValue, name: str, node: ast.expr) -> None:
-    """Note a read; of what has attributes of its own that nobody can tell of, or this one, it is one of something else."""
+    """Note a read. If the settings may have attributes of their own, or define this one, it is no read of the library's class."""
     own = settings.cls is not None and _defines(reading, settings.cls, name)
     if own or reading.entries(settings.address).open:
         settings = ObjectValue("", settings.library_call, settings.address)

@@ -20,7 +20,7 @@ LATER_SYNTAX: Final = r"^\s*(type\s+\w|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\
 """What came after 3.11: `type`, parameters of types, classes after `except` without brackets, texts in texts that format."""
 DEEPEST: Final = 50
 WIDEST: Final = 5_000
-"""Brackets within brackets, and characters of a line, beyond which LibCST is not asked: it is written for programs."""
+"""Brackets within brackets, and characters of a line, beyond which LibCST is not tried: it is written for programs."""
 PYTHON_2_CATCH: Final = r"except\s+[\w.]+\s*,\s*[a-z_]\w*\s*:"
 """The name of an error after a comma; classes there, which begin with a capital, are Python 3.14's."""
 
