@@ -149,20 +149,20 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
     attempt = replace(attempt, answer=event.answer, because=event.because)
     match event.answer:
         case Liveness.ENDED:
-            stage = _how_it_ended(attempt, event.exit_code)
-            ended = replace(
-                attempt,
-                stage=stage,
-                exit_code=event.exit_code,
-                ended_s=attempt.ended_s or max(event.over_s, attempt.started_s),
-            )
-            return replace(ended, phase="", waiting=False, drains=False)
+            return _ended(attempt, event)
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
             drains = event.drains or attempt.drains  # what has ended does not come back
             return replace(attempt, phase=event.phase, waiting=event.waiting, running_s=running_s, drains=drains)
         case Liveness.UNKNOWN:
             return attempt
+
+
+def _ended(attempt: AttemptState, event: Polled) -> AttemptState:
+    ended_s = attempt.ended_s or max(event.over_s, attempt.started_s)
+    stage = _how_it_ended(attempt, event.exit_code)
+    attempt = replace(attempt, stage=stage, exit_code=event.exit_code, ended_s=ended_s)
+    return replace(attempt, phase="", waiting=False, drains=False)
 
 
 def _with_heard(attempt: AttemptState, process: str, number: int) -> AttemptState:

@@ -257,10 +257,13 @@ def _others(reading: ReadingState) -> Iterator[str]:
     """Yield the calls that may bring more options, or take words away: of a second parser, of a method that is not known."""
     paths = [call.path for call in reading.library_calls.values() if call.path.startswith(PARSER)]
     yield from (path for path in paths if path == PARSER and paths.count(PARSER) > 1)
-    for path in paths:
-        name = path.removeprefix(f"{PARSER}.")
-        if path != PARSER and (path not in FUNCTIONS or name == "parse_known_args") and name not in HARMLESS:
-            yield path
+    yield from filter(_may_change_options, paths)
+
+
+def _may_change_options(path: str) -> bool:
+    """True if a call is of a method that may bring options, or leaves words to others."""
+    name = path.removeprefix(f"{PARSER}.")
+    return path != PARSER and (path not in FUNCTIONS or name == "parse_known_args") and name not in HARMLESS
 
 
 def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:

@@ -131,10 +131,7 @@ def beside(reading: ReadingState, module: str) -> Scope | None:
 
 
 def _function(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    names = []
-    for decorator in node.decorator_list:
-        reading.value(decorator)
-        names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
+    names = _decorators(reading, node)
     function = ProgramFunction(
         node.name,
         node,
@@ -152,6 +149,13 @@ def _function(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDe
     return False
 
 
+def _decorators(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[str]:
+    """Read the decorators of a definition, and return their last names."""
+    for decorator in node.decorator_list:
+        reading.value(decorator)
+    return [dotted(each).removesuffix("()").rpartition(".")[2] for each in node.decorator_list]
+
+
 def _defaults(reading: ReadingState, arguments: ast.arguments) -> dict[str, Slot]:
     by_position = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(by_position), reversed(arguments.defaults), strict=False)]
@@ -165,10 +169,7 @@ def _class(reading: ReadingState, node: ast.ClassDef) -> bool:
     bases = [reading.value(base) for base in node.bases]
     for keyword in node.keywords:
         reading.value(keyword.value)
-    names = []
-    for decorator in node.decorator_list:
-        reading.value(decorator)
-        names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
+    names = _decorators(reading, node)
     scope = reading.child("class")
     cls = ProgramClass(node.name, node, scope.number, bases, is_dataclass="dataclass" in names)
     scope.owner = (cls, None)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.function_behaviour import describe_behaviour
@@ -273,12 +274,9 @@ def _definition(function: ProgramFunction, path: str) -> Place | None:
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
     """Return the condition around a call of something that the program replaces."""
-    if not patched:
-        return ""
     package, *names = path.split(".")
-    replaces = "*" in patched and package in REPLACED and any(is_class(name) for name in names)
+    replaces = "*" in patched and package in REPLACED and any(map(is_class, names))
     if replaces and not stays_intact(path, patched["*"]):
         return patched["*"]
-    parts = path.split(".")
-    prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+    prefixes = accumulate(path.split("."), "{}.{}".format)
     return next((patched[prefix] for prefix in prefixes if prefix in patched), "")

@@ -28,6 +28,8 @@ from holdfast.core.text import Place
 
 DEEPEST: Final = 12
 """Dicts within dicts."""
+WITHOUT_ARGUMENTS: Final = frozenset({"builtins", "abc", "typing", "enum", "typing_extensions"})
+"""Modules whose classes give a class of the program no arguments."""
 PLAIN: Final = (str, int, float, complex, bytes, set, dict, type(None))
 SETTINGS: Final = ("Config", "Arguments", "Args")
 """Endings of the names of classes whose instances have an attribute for each argument."""
@@ -163,13 +165,10 @@ def lineage(cls: ProgramClass) -> Iterator[ProgramClass]:
 
 def library_base(cls: ProgramClass) -> str:
     """Return the library's class that a class of the program derives from; empty if it is none, or not clear."""
-    paths = {base.path for each in lineage(cls) for base in each.bases if isinstance(base, LibraryName)}
-    paths = {
-        path
-        for path in paths
-        if path.partition(".")[0] not in {"builtins", "abc", "typing", "enum", "typing_extensions"}
-    }
-    unclear = any(not isinstance(base, LibraryName | ProgramClass) for each in lineage(cls) for base in each.bases)
+    bases = [base for each in lineage(cls) for base in each.bases]
+    paths = {base.path for base in bases if isinstance(base, LibraryName)}
+    paths = {path for path in paths if path.partition(".")[0] not in WITHOUT_ARGUMENTS}
+    unclear = not all(isinstance(base, LibraryName | ProgramClass) for base in bases)
     return paths.pop() if len(paths) == 1 and not unclear else ""
 
 

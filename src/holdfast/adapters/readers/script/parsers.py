@@ -307,18 +307,12 @@ def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption
 def _field(reading: ReadingState, cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
     """Return the value of a field of the program's own: what the command line gives, else its default."""
     given = share.slots.get(name)
-    begun = [
-        flag
-        for flag in share.slots
-        if isinstance(flag, str) and flag != name and name.startswith(flag.removeprefix("no_"))
-    ]
     if given is not None:
         return Slot(_converted(cls, name, given), given.place, given.key_place)
     if default is None or _has_other_names(cls, name):
         return Slot(COMMAND_LINE)
-    if share.open or begun:
-        return _assumed(reading, name, default)
-    return default
+    is_begun = any(name.startswith(str(flag).removeprefix("no_")) for flag in share.slots)
+    return _assumed(reading, name, default) if share.open or is_begun else default
 
 
 def _assumed(reading: ReadingState, name: str, default: Slot) -> Slot:
