@@ -7,7 +7,7 @@ from typing import Any, Final
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.addresses import WEB
 from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.document import Document, Unknown
 from holdfast.core.hub import RepoKind
 from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.engine.references.given import ArgumentLookup
@@ -96,35 +96,40 @@ def _loader(name: str, package: str) -> Naming:
 
 
 def _named(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
-    name, files = given.value(naming.name), _files(given, naming)
-    details = {key: given.value(parameter) for key, parameter in _details(naming)}
-    kind = _kind(given, naming)
-    hidden = any(isinstance(value, Unknown) for value in (files, kind, *details.values()))
-    if not isinstance(name, str) or hidden or not isinstance(files, tuple) or not fits(name, naming.role):
+    name, files, kind = given.value(naming.name), _files(given, naming), _kind(given, naming)
+    revision, config, split = (given.value(each) for each in (naming.revision, naming.config, naming.split))
+    if isinstance(files, Unknown) or _any_hidden(kind, revision, config, split) or not _may_name(name, naming.role):
         return
-    local = is_local(name, naming.role)
     if naming.role == "target" and given.value("create_pr") not in (None, False):
         return  # a pull request may be opened by anyone
-    config, revision = details["config"], details["revision"]
     yield Reference(
-        role="file" if naming.role == "model" and naming.files and given.value("gguf_file") else naming.role,
+        role=_role(given, naming),
         name=name,
         key=given.key(naming.name),
         place=given.place(naming.name),
         repo_kind=kind,
-        revision=revision if isinstance(revision, str) else None,
-        config=config if isinstance(config, str) else None,
-        split=split_of(details["split"]),
+        revision=_text(revision),
+        config=_text(config),
+        split=split_of(split),
         files=files,
         label=given.call.label,
         guard=given.call.guard,
         own_token=hands_token(given.call),
-        local=local,
+        local=is_local(name, naming.role),
     )
 
 
-def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
-    return (("revision", naming.revision), ("config", naming.config), ("split", naming.split))
+def _role(given: ArgumentLookup, naming: Naming) -> ReferenceRole:
+    """Return the role of what a call names: a model that is in a GGUF file is a file."""
+    return "file" if naming.role == "model" and naming.files and given.value("gguf_file") else naming.role
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _any_hidden(*values: Any) -> bool:
+    return any(isinstance(value, Unknown) for value in values)
 
 
 def _kind(given: ArgumentLookup, naming: Naming) -> Any:
@@ -173,49 +178,66 @@ def is_local(name: str, role: ReferenceRole) -> bool:
 def _trainer_references(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the models that a trainer is given by name."""
     for argument, role in TRAINER.items():
-        value = given.value(argument)
-        listed = isinstance(value, list)
-        for index, name in enumerate(value if listed else [value]):
-            if isinstance(name, str) and fits(name, role) and (argument != "reward_funcs" or "/" in name):
-                revision = given.document.get("model.revision", None) if argument == "model" else None
-                if isinstance(revision, Unknown):
-                    continue
+        for key, name in _trainer_names(given, argument, role):
+            revision = given.document.get("model.revision", None) if argument == "model" else None
+            if not isinstance(revision, Unknown):
                 yield Reference(
                     role=role,
                     name=name,
-                    key=f"{given.key(argument)}.{index}" if listed else given.key(argument),
+                    key=key,
                     place=given.place(argument),
-                    revision=revision if isinstance(revision, str) else None,
+                    revision=_text(revision),
                     label=argument,
                     guard=given.call.guard,
                     local=is_local(name, role),
                 )
 
 
+def _trainer_names(given: ArgumentLookup, argument: str, role: ReferenceRole) -> list[tuple[str, str]]:
+    """Return the names that an argument of a trainer is, or lists, each with its key."""
+    key, value = given.key(argument), given.value(argument)
+    values = {f"{key}.{at}": name for at, name in enumerate(value)} if isinstance(value, list) else {key: value}
+    # What has no owner may be the name of a function.
+    needs_owner = argument == "reward_funcs"
+    return [
+        (at, name) for at, name in values.items() if _may_name(name, role) and not (needs_owner and "/" not in name)
+    ]
+
+
+def _may_name(value: Any, role: ReferenceRole) -> bool:
+    return isinstance(value, str) and fits(value, role)
+
+
 def _settings_references(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
     """Yield the references in a config or a command."""
-    call = given.call
     for name, setting in SETTINGS.items():
-        if name in call.arguments and (setting.role != "space" or _reports_to(call, "trackio")):
+        if name in given.call.arguments and _has_effect(setting, given.call):
             yield from _set(given, name, setting)
-    if pushing and (target := _target(given)):
-        yield target
-    if call.path.startswith("trl ") and not call.open:
+    if pushing:
+        yield from _target(given)
+    if _is_trl_command(given.call):
         yield from _evaluated(given)
+
+
+def _is_trl_command(call: Call) -> bool:
+    """True for a command of TRL's; a script that takes its arguments may do with them what it likes."""
+    return call.path.startswith("trl ") and not call.open
+
+
+def _has_effect(setting: ReferenceField, call: Call) -> bool:
+    """True if a setting is read; the name of a Space is, where Trackio is reported to."""
+    return setting.role != "space" or _reports_to(call, "trackio")
 
 
 def _reports_to(call: Call, tracker: str) -> bool:
     """True if a config surely says that metrics go to a tracker; by itself it has them go nowhere."""
     trackers = call.arguments.get("report_to")
-    return bool(
-        {tracker, "all"}
-        & {each for each in (trackers if isinstance(trackers, list) else [trackers]) if isinstance(each, str)}
-    )
+    return any(each in (tracker, "all") for each in (trackers if isinstance(trackers, list) else [trackers]))
 
 
 def _set(given: ArgumentLookup, name: str, setting: ReferenceField) -> Iterator[Reference]:
     value, revision, config = (given.value(each) for each in (name, setting.revision, setting.config))
-    if not isinstance(value, str) or not fits(value, setting.role) or _any_hidden(revision, config):
+    if not _may_name(value, setting.role) or _any_hidden(revision, config):
         return
     yield replace(
         _reference(given, name, setting),
@@ -223,10 +245,6 @@ def _set(given: ArgumentLookup, name: str, setting: ReferenceField) -> Iterator[
         config=str(config) if config is not None else None,
         split=_train_split(given) if setting.role == "dataset" else None,
     )
-
-
-def _any_hidden(*values: Any) -> bool:
-    return any(isinstance(value, Unknown) for value in values)
 
 
 def _reference(given: ArgumentLookup, name: str, setting: ReferenceField) -> Reference:
@@ -244,11 +262,11 @@ def _reference(given: ArgumentLookup, name: str, setting: ReferenceField) -> Ref
 
 
 def _train_split(given: ArgumentLookup) -> str | None:
-    """Return the split that a command of TRL's trains on; a script that takes its arguments may do with them what it likes."""
-    if not given.call.path.startswith("trl ") or given.call.open:
+    """Return the split that a command of TRL's trains on."""
+    if not _is_trl_command(given.call):
         return None
     split = given.value("dataset_train_split")
-    return "train" if split is None else split if isinstance(split, str) else None
+    return "train" if split is None else _text(split)
 
 
 def _evaluated(given: ArgumentLookup) -> Iterator[Reference]:
@@ -267,21 +285,25 @@ def _evaluated(given: ArgumentLookup) -> Iterator[Reference]:
         )
 
 
-def _target(given: ArgumentLookup) -> Reference | None:
-    """Return the repository that a trainer pushes to: as its config says, or else of the name of its output folder."""
-    named, folder = given.value("hub_model_id"), given.call.arguments.get("output_dir", ABSENT)
+def _target(given: ArgumentLookup) -> Iterator[Reference]:
+    """Yield the repository that a trainer pushes to: as its config says, or else of the name of its output folder."""
+    named = given.value("hub_model_id")
     if isinstance(named, str) and is_repository(named):
-        return _reference(given, "hub_model_id", ReferenceField(role="target"))
+        yield _reference(given, "hub_model_id", ReferenceField(role="target"))
+    elif named is None and (last := _last_of(given.call.arguments.get("output_dir"))):
+        key = "push_to_hub" if "push_to_hub" in given.call.arguments else "output_dir"
+        yield Reference(
+            role="target",
+            name=last,
+            key=given.key(key),
+            place=given.place(key),
+            label=f"{given.call.name}.{key}",
+            guard=given.call.guard,
+            own_token=hands_token(given.call),
+        )
+
+
+def _last_of(folder: Any) -> str:
+    """Return the name of a folder that a repository can have; empty if it can have none."""
     last = folder.rstrip("/").rpartition("/")[2] if isinstance(folder, str) else ""
-    if named is not None or not is_repository(last) or last in (".", ".."):
-        return None
-    key = "push_to_hub" if "push_to_hub" in given.call.arguments else "output_dir"
-    return Reference(
-        role="target",
-        name=last,
-        key=given.key(key),
-        place=given.place(key),
-        label=f"{given.call.name}.{key}",
-        guard=given.call.guard,
-        own_token=hands_token(given.call),
-    )
+    return last if is_repository(last) and last not in (".", "..") else ""

@@ -3,7 +3,7 @@
 Source: the signatures of datasets 5.2; `tests/engine/references/test_training_data.py` compares them with the installed ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -54,16 +54,21 @@ ADDRESS: Final = ("://", "::", "\\")
 def local_data(document: Document) -> Iterator[Reference]:
     """Yield the data that a program reads from files and folders, where the source names them."""
     for call in document.calls:
-        if call.via == "partial" or call.guard.because:
-            continue
-        if call.path == LOAD:
-            yield from _loaded(ArgumentLookup(document, call, FUNCTIONS[LOAD].positions))
-        elif call.path in FROM_FILES:
-            yield from _read(ArgumentLookup(document, call, (FILES,)), FILES, FROM_FILES[call.path])
-        elif call.path.startswith(COMMAND) and not call.open:
-            yield from _named(ArgumentLookup(document, call))
-        elif call.path in FROM_DISK:
-            yield from _read(ArgumentLookup(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
+        if call.via != "partial" and not call.guard.because:
+            yield from _read_by(document, call)
+
+
+def _read_by(document: Document, call: Call) -> Iterable[Reference]:
+    """Return the data that a call reads."""
+    if call.path == LOAD:
+        return _loaded(ArgumentLookup(document, call, FUNCTIONS[LOAD].positions))
+    if call.path in FROM_FILES:
+        return _read(ArgumentLookup(document, call, (FILES,)), FILES, FROM_FILES[call.path])
+    if call.path in FROM_DISK:
+        return _read(ArgumentLookup(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
+    if call.path.startswith(COMMAND) and not call.open:
+        return _named(ArgumentLookup(document, call))
+    return ()
 
 
 def _loaded(given: ArgumentLookup) -> Iterator[Reference]:
@@ -123,5 +128,5 @@ def _splits(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     ((('train', ('a.json',)),), (('test', ('b.json',)),), ())
     """
     named = value if isinstance(value, dict) else {TRAIN: value}
-    found = [(str(split), texts_in(files)) for split, files in named.items()]
-    return tuple((split, files) for split, files in found if files) if all(files for _, files in found) else ()
+    found = [(str(split), texts) for split, files in named.items() if (texts := texts_in(files))]
+    return tuple(found) if len(found) == len(named) else ()

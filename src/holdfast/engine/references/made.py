@@ -6,8 +6,9 @@ Not covered: modules beside the script. Where it cannot be seen which file is ma
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from holdfast.core.document import Document
@@ -20,19 +21,9 @@ ON_PATHS: Final = frozenset(
 """Methods of a path that make it, or look whether it is there."""
 MAKES: Final = frozenset(
     {"makedirs", "extractall", "unpack_archive", "urlretrieve", "clone_from", "chdir"}
-    | {"copytree", "copyfile", "move", "symlink", "save_to_disk", "save_pretrained"}
-    | {
-        "save_model",
-        "to_json",
-        "to_csv",
-        "to_parquet",
-        "to_pickle",
-        "write_json",
-        "write_csv",
-        "write_parquet",
-        "isdir",
-    }
-    | {"isfile", "listdir", "scandir", "write_ndjson", "write_table"}
+    | {"copytree", "copyfile", "move", "symlink", "save_to_disk", "save_pretrained", "save_model"}
+    | {"to_json", "to_csv", "to_parquet", "to_pickle", "write_json", "write_csv", "write_parquet", "write_ndjson"}
+    | {"write_table", "isdir", "isfile", "listdir", "scandir"}
 )
 """Functions and methods that make the file they are handed, or look for it."""
 MODULES: Final = frozenset({"shutil", "wget", "gdown"})
@@ -114,11 +105,16 @@ def _made_in(source: str) -> CreatedPaths:
         tree = ast.parse("\n".join("" if line in shell else line for line in lines))
     except (SyntaxError, ValueError, RecursionError):
         return CreatedPaths(frozenset(shell), hidden=True)
+    made = _made_by(tree)
+    return CreatedPaths(made.texts | shell.keys(), made.hidden or any(map(_may_make, shell.values())))
+
+
+def _made_by(tree: ast.Module) -> CreatedPaths:
     constants = _constants(tree)
-    targets = [target for node in ast.walk(tree) if isinstance(node, ast.Call) for target in _targets(node)]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    targets = list(chain.from_iterable(map(_targets, calls)))
     texts = frozenset(text for target in targets for text in _texts(target, constants))
-    runs = any(map(_may_make, shell.values())) or any(map(_runs, ast.walk(tree)))
-    return CreatedPaths(texts | shell.keys(), runs or any(_hides(target, constants) for target in targets))
+    return CreatedPaths(texts, any(map(_runs, calls)) or any(_hides(target, constants) for target in targets))
 
 
 def _may_make(line: re.Match[str]) -> bool:
@@ -126,55 +122,75 @@ def _may_make(line: re.Match[str]) -> bool:
     return line["word"] not in HARMLESS if line["sign"] == "!" else line["word"] in MAGICS
 
 
-def _runs(node: ast.AST) -> bool:
-    """True if something is a call that runs a command."""
-    if not isinstance(node, ast.Call):
-        return False
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in COMMANDS or (isinstance(owner, ast.Name) and owner.id == "subprocess")
+def _runs(call: ast.Call) -> bool:
+    """True if a call runs a command."""
+    owner, name = _owner_and_name(call.func)
+    return name in COMMANDS or getattr(owner, "id", "") == "subprocess"
+
+
+def _owner_and_name(function: ast.expr) -> tuple[ast.expr | None, str]:
+    """Return what a function is looked up on, None for a bare name; and its own name, empty if it has none."""
+    if isinstance(function, ast.Attribute):
+        return function.value, function.attr
+    return None, getattr(function, "id", "")
 
 
 def _constants(tree: ast.Module) -> Mapping[str, set[str]]:
     """Return the texts that names are given."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if isinstance(node, ast.Assign) and (text := _text_of(node.value)) is not None:
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    found.setdefault(target.id, set()).add(node.value.value)
+                    found.setdefault(target.id, set()).add(text)
     return found
 
 
-def _targets(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield the expressions that say what a call makes, or looks for."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if name == "open" and owner is None:
-        yield from given[:1] if _writes(call) else ()
-    elif owner is not None and isinstance(owner, ast.Name) and owner.id in MODULES:
-        yield from given
-    elif name in DOWNLOADS:
-        yield from (keyword.value for keyword in call.keywords if keyword.arg in FOLDERS)
-    elif name in MAKES or (name in ON_PATHS and isinstance(owner, ast.Attribute) and owner.attr == "path"):
-        yield from given[:1]
-    elif name in ON_PATHS and owner is not None:
-        yield from given[:1] if isinstance(owner, ast.Name) and owner.id == "os" else (owner,)
+def _text_of(node: ast.AST) -> str | None:
+    """Return the text that a literal is; None for everything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _targets(call: ast.Call) -> Sequence[ast.expr]:
+    """Return the expressions that say what a call makes, or looks for."""
+    owner, name = _owner_and_name(call.func)
+    if getattr(owner, "id", "") in MODULES:
+        return _given(call)
+    if name in DOWNLOADS:
+        return [keyword.value for keyword in call.keywords if keyword.arg in FOLDERS]
+    if name in ON_PATHS:
+        return _path_of(owner, call)
+    return _given(call)[:1] if _makes_first(call, name) else []
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _path_of(owner: ast.expr | None, call: ast.Call) -> Sequence[ast.expr]:
+    """Return the path that a method is of; a function of `os` takes it as its first argument."""
+    if owner is None:
+        return []
+    is_of_os = getattr(owner, "id", "") == "os" or getattr(owner, "attr", "") == "path"
+    return _given(call)[:1] if is_of_os else [owner]
+
+
+def _makes_first(call: ast.Call, name: str) -> bool:
+    """True if a call makes the file that its first argument names, or looks for it."""
+    return name in MAKES or (isinstance(call.func, ast.Name) and name == "open" and _writes(call))
 
 
 def _writes(call: ast.Call) -> bool:
     """True if a call of `open` may write."""
-    mode = next((each.value for each in call.keywords if each.arg == "mode"), call.args[1] if call.args[1:] else None)
-    if mode is None:
-        return False
-    return not (isinstance(mode, ast.Constant) and isinstance(mode.value, str)) or bool(WRITING & set(mode.value))
+    modes = [*(each.value for each in call.keywords if each.arg == "mode"), *call.args[1:2]]
+    text = _text_of(modes[0]) if modes else ""
+    return text is None or bool(WRITING & set(text))
 
 
 def _texts(target: ast.expr, constants: Mapping[str, set[str]]) -> Iterator[str]:
     for node in ast.walk(target):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        if (text := _text_of(node)) is not None:
+            yield text
         elif isinstance(node, ast.Name):
             yield from constants.get(node.id, ())
 

@@ -13,14 +13,13 @@ TRAINED = ("trainer.model", "train.model_name_or_path", "model")
 def named_models(job: Document) -> tuple[Reference | None, Sequence[Reference]]:
     """Return the model that a job trains, None if that is not sure; and the others, such as reward models, each once."""
     models = [each for each in references(job) if each.role == "model" and not each.guard.because]
-    sure = [each for each in models if _is_trained(each.key)]
-    names = {each.name for each in sure or models}
-    if len(names) != 1:
+    first = {each.name: each for each in reversed(models)}
+    trained = _surely_trained(models) or {*first}
+    if len(trained) != 1:
         return None, models
-    trained = next(each for each in models if each.name in names)
-    others = {each.name: each for each in reversed(models) if each.name != trained.name}
-    return trained, tuple(others.values())[::-1]
+    return first.pop(*trained), tuple(first.values())[::-1]
 
 
-def _is_trained(key: str) -> bool:
-    return any(key == name or key.startswith(f"{name}.") for name in TRAINED)
+def _surely_trained(models: Sequence[Reference]) -> set[str]:
+    keys = tuple(f"{name}." for name in TRAINED)
+    return {each.name for each in models if f"{each.key}.".startswith(keys)}

@@ -1,6 +1,7 @@
 """What the values say that name things: splits, texts."""
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.core.calls import LibraryName
@@ -16,11 +17,16 @@ def split_of(value: Any) -> str | None:
     ('train+test', 'train', None)
     """
     if isinstance(value, list | tuple):
-        parts = [split_of(part) for part in value]
-        return "+".join(part for part in parts if part) if parts and all(parts) else None
+        return _joined([split_of(part) for part in value])
     if isinstance(value, LibraryName) and (found := SPLIT.fullmatch(value.path)):
         return found["name"].lower()
     return value if isinstance(value, str) else None
+
+
+def _joined(splits: list[str | None]) -> str | None:
+    """Return splits as one; None if there are none, or if one of them is not known."""
+    known = [split for split in splits if split]
+    return "+".join(known) if known and len(known) == len(splits) else None
 
 
 def texts_in(value: Any) -> tuple[str, ...] | None:
@@ -29,12 +35,18 @@ def texts_in(value: Any) -> tuple[str, ...] | None:
     >>> texts_in({"train": ["a.json", "b.json"], "test": "c.json"}), texts_in(None), texts_in([3])
     (('a.json', 'b.json', 'c.json'), (), None)
     """
-    if value is None or isinstance(value, str):
-        return (value,) if value else ()
-    if not isinstance(value, list | tuple | dict):
-        return None
-    found = [texts_in(part) for part in (value.values() if isinstance(value, dict) else value)]
-    return None if None in found else tuple(text for texts in found for text in texts or ())
+    leaves = [leaf for leaf in _leaves(value) if leaf is not None and leaf != ""]
+    return tuple(leaves) if all(isinstance(leaf, str) for leaf in leaves) else None
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield what is in a value that is no list and no mapping itself."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple):
+        for part in parts:
+            yield from _leaves(part)
+    else:
+        yield value
 
 
 def without_repeats(references: list[Reference]) -> tuple[Reference, ...]:

@@ -14,6 +14,8 @@ from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.turns import fields_of
 
+PAIR: Final = ("chosen", "rejected")
+CHOSEN, REJECTED = map(pl.col, PAIR)
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
 """Characters. An answer may begin with a shorter prompt by chance; `alike` tells where all do."""
@@ -63,36 +65,43 @@ def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Da
 
 
 def _pair_signs(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
-    chosen, rejected = pl.col("chosen"), pl.col("rejected")
-    if {"chosen", "rejected"} <= set(reads.turns):
-        one, other = (hash_of(name, reads.types[name]) for name in ("chosen", "rejected"))
-        there = (chosen.list.len() > 0) & (rejected.list.len() > 0)
-        equal = there & (one == other)
-        begun = [hashes_of_turns(name, reads.types[name]).list.first() for name in ("chosen", "rejected")]
-        apart = there & (begun[0] != begun[1])
-        single = there & (begun[0] == begun[1]) & ((chosen.list.len() == 1) | (rejected.list.len() == 1))
-    elif {"chosen", "rejected"} <= set(reads.texts):
-        equal = chosen == rejected
-        # TRL takes what both begin with for the prompt, character by character.
-        apart = (chosen != "") & (rejected != "") & (chosen.str.head(1) != rejected.str.head(1))
-        single = None
-    elif {"chosen", "rejected"} <= {*reads.texts, *reads.mixed}:
+    if set(PAIR) <= set(reads.turns):
+        yield from _signs_of_turns(reads)
+    elif set(PAIR) <= set(reads.texts):
+        yield from _signs_of_texts(reads)
+    elif set(PAIR) <= {*reads.texts, *reads.mixed}:
         # Texts of a column whose rows differ in type are as they were; a value that parses as JSON is none of them.
-        texts = [
-            pl.col(name).str.json_path_match("$").is_null() for name in ("chosen", "rejected") if name in reads.mixed
-        ]
-        yield "rejected", DamageSign("equal-pair", pl.all_horizontal(chosen == rejected, *texts))
-        return
-    else:
-        return
-    yield "rejected", DamageSign("equal-pair", equal)
+        texts = [pl.col(name).str.json_path_match("$").is_null() for name in PAIR if name in reads.mixed]
+        yield "rejected", DamageSign("equal-pair", pl.all_horizontal(CHOSEN == REJECTED, *texts))
+
+
+def _signs_of_turns(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
+    one, other = (hash_of(name, reads.types[name]) for name in PAIR)
+    first_of_one, first_of_other = (hashes_of_turns(name, reads.types[name]).list.first() for name in PAIR)
+    there = (CHOSEN.list.len() > 0) & (REJECTED.list.len() > 0)
+    yield "rejected", DamageSign("equal-pair", there & (one == other))
     if not reads.prompted:
-        yield "chosen", DamageSign("no-prompt-prefix", apart)
-    # A prompt that is text stands before messages only until it is left out.
-    leaves_prompt = "prompt" in reads.texts and _says(reads, "chosen")
-    if single is not None and (leaves_prompt or not reads.prompted):
-        repeats = chosen.list.first().struct.field("content") == pl.col("prompt") if leaves_prompt else True
+        yield "chosen", DamageSign("no-prompt-prefix", there & (first_of_one != first_of_other))
+    yield from _signs_of_single_messages(reads, there & (first_of_one == first_of_other))
+
+
+def _signs_of_single_messages(reads: Reads, alike: pl.Expr) -> Iterator[tuple[str, DamageSign]]:
+    """Yield the sign of answers that are one message, which TRL takes for the prompt; `alike`: both begin with the same one."""
+    single = alike & ((CHOSEN.list.len() == 1) | (REJECTED.list.len() == 1))
+    if "prompt" in reads.texts and _says(reads, "chosen"):
+        # A prompt that is text stands before messages only until it is left out.
+        repeats = CHOSEN.list.first().struct.field("content") == pl.col("prompt")
         yield "chosen", DamageSign("no-prompt-prefix", single & repeats, SINGLE_MESSAGE)
+    elif not reads.prompted:
+        yield "chosen", DamageSign("no-prompt-prefix", single, SINGLE_MESSAGE)
+
+
+def _signs_of_texts(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
+    yield "rejected", DamageSign("equal-pair", CHOSEN == REJECTED)
+    if not reads.prompted:
+        # TRL takes what both begin with for the prompt, character by character.
+        apart = (CHOSEN != "") & (REJECTED != "") & (CHOSEN.str.head(1) != REJECTED.str.head(1))
+        yield "chosen", DamageSign("no-prompt-prefix", apart)
 
 
 def _says(reads: Reads, column: str) -> bool:

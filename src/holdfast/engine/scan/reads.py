@@ -1,10 +1,10 @@
 """What a trainer reads of each row, and how that is stored."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.catalog.formats import DEFAULTS, Form, forms_of, read_columns
+from holdfast.catalog.formats import DEFAULTS, Form, form_of, read_columns
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.columns import NULL, ListOf, Scalar, Type
@@ -38,39 +38,23 @@ WRONG: Final[frozenset[Form]] = frozenset(
 JSON: Final = Scalar("json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reads:
-    """The columns that a trainer reads, by how they are stored.
+    """The columns that a trainer reads.
 
     Attributes:
         content: All that hold words, in the order in which they are read.
-        texts: Those that are text.
-        turns: Those that are lists of messages.
-        encoded: Of those, the ones whose messages are JSON, since they differ in their keys.
-        wrong: Those that are neither, with what they are instead.
-        mixed: Those whose rows differ in type.
-        label: Whether there is one label a row, as unpaired preference has it.
+        types: Type of each column of the data.
+        reader: Method of the trainer; None if no trainer reads data of this type.
         steps: Whether there are steps with a label each.
-        pair: Whether there is a chosen and a rejected answer.
-        prompted: Whether the prompt has a column of its own.
-        tools: Whether there is a column of tools that the trainer reads.
         images: Columns of images.
-        types: Type of each column.
     """
 
     content: tuple[str, ...]
-    texts: tuple[str, ...]
-    turns: tuple[str, ...]
-    encoded: frozenset[str]
-    wrong: Mapping[str, str]
-    mixed: tuple[str, ...]
-    label: bool
-    steps: bool
-    pair: bool
-    prompted: bool
-    tools: bool
-    images: tuple[str, ...]
-    types: Mapping[str, Type] = field(default_factory=dict[str, Type])
+    types: Mapping[str, Type]
+    reader: str | None = None
+    steps: bool = False
+    images: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -79,37 +63,80 @@ class Reads:
         more = [*(name for name, read in beside.items() if read), *self.images]
         return tuple(dict.fromkeys((*self.content, *more)))
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of words that are text."""
+        return self._of_form(TEXT)
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The columns of words that are lists of messages."""
+        chats = {*self._of_form(CHATS), *self.encoded}
+        return tuple(name for name in self.content if name in chats)
+
+    @property
+    def encoded(self) -> frozenset[str]:
+        """The columns of messages that are JSON, since the messages differ in their keys."""
+        return frozenset(name for name in self.content if self.types[name] == ListOf(JSON))
+
+    @property
+    def wrong(self) -> Mapping[str, str]:
+        """The columns of words that are neither text nor messages, with what they are instead."""
+        return {name: str(self.types[name]) for name in self._of_form(WRONG)}
+
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        """The columns of words whose rows differ in type."""
+        return tuple(name for name in self.content if self.types[name] == JSON)
+
+    @property
+    def label(self) -> bool:
+        """True if there is one label a row, as unpaired preference has it."""
+        return self.reader == "kto" and "label" in self.types and "completion" in self.content
+
+    @property
+    def pair(self) -> bool:
+        """True if there is a chosen and a rejected answer."""
+        return {"chosen", "rejected"} <= set(self.content)
+
+    @property
+    def prompted(self) -> bool:
+        """True if the prompt has a column of its own."""
+        return "prompt" in self.content
+
+    @property
+    def tools(self) -> bool:
+        """True if there is a column of tools that the trainer reads."""
+        return "tools" in self.types and self.reader not in ONLINE
+
     def place(self, column: str) -> TextPart:
         """Return which part of a conversation a column holds."""
         if column == "prompt":
             return "prompt"
         return "answer" if self.prompted and column in ANSWERS else "whole"
 
+    def _of_form(self, wanted: Collection[Form]) -> tuple[str, ...]:
+        return tuple(name for name in self.content if form_of(self.types[name]) in wanted)
+
 
 def what_is_read(
     columns: Mapping[str, Type], shape: Shape, method: str | None = None, settings: ColumnSettings = DEFAULTS
 ) -> Reads:
     """Return the columns that a method's trainer reads; without a method, those of the trainers for this type of data."""
-    forms = forms_of(columns)
-    reader = method or next((READERS[kind] for kind in shape.types if kind in READERS), None)
+    reader = method or _reader_of(shape)
     steps = method is None and set(STEPS) <= columns.keys() and "stepwise supervision" in shape.types
     content = _content(reader, columns, settings)
-    words = tuple(name for name in content if not (steps and name in STEPS))
-    return Reads(
-        content=words,
-        texts=tuple(name for name in words if forms[name] in TEXT),
-        turns=tuple(name for name in words if forms[name] in CHATS or columns[name] == ListOf(JSON)),
-        encoded=frozenset(name for name in words if columns[name] == ListOf(JSON)),
-        wrong={name: str(columns[name]) for name in words if forms[name] in WRONG},
-        mixed=tuple(name for name in words if columns[name] == JSON),
-        label=reader == "kto" and "label" in columns and "completion" in words,
-        steps=steps,
-        pair={"chosen", "rejected"} <= set(words),
-        prompted="prompt" in words,
-        tools="tools" in columns and reader not in ONLINE,
-        images=tuple(name for name in shape.images if name in columns and columns[name] != NULL and name not in words),
-        types=columns,
-    )
+    words = tuple(name for name in content if name not in STEPS) if steps else content
+    return Reads(words, columns, reader=reader, steps=steps, images=_images(columns, shape, words))
+
+
+def _reader_of(shape: Shape) -> str | None:
+    return next((READERS[kind] for kind in shape.types if kind in READERS), None)
+
+
+def _images(columns: Mapping[str, Type], shape: Shape, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of images that are not empty."""
+    return tuple(name for name in shape.images if columns.get(name, NULL) != NULL and name not in words)
 
 
 def _content(reader: str | None, columns: Mapping[str, Type], settings: ColumnSettings) -> tuple[str, ...]:

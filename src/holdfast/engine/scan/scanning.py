@@ -116,15 +116,7 @@ class RowScanner:
         reads = self.reads
         self._judge_words(numbers, frame)
         for name in frame.columns:
-            column = nameless(frame, name)
-            if column.null_count():
-                self.nulls.add("null", name, numbers.filter(column.is_null()))
-            if reads.types.get(name) == Scalar("json") and column.dtype == pl.String:
-                self._sort_kinds(numbers, column, name)
-            elif column.dtype == pl.String:
-                self.blanks.add("empty", name, numbers.filter(column.str.contains(BLANK)))
-            elif column.dtype == pl.List:
-                self.empties.add("empty", name, numbers.filter(column.list.len() == 0))
+            self._count_values(numbers, nameless(frame, name), name)
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -133,6 +125,17 @@ class RowScanner:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)
         self.sameness.add(hash_rows(frame, reads), batch.start)
+
+    def _count_values(self, numbers: pl.Series, values: pl.Series, name: str) -> None:
+        """Count the rows of a column without a value, with an empty one, or with one of each kind."""
+        if values.null_count():
+            self.nulls.add("null", name, numbers.filter(values.is_null()))
+        if self.reads.types.get(name) == Scalar("json") and values.dtype == pl.String:
+            self._sort_kinds(numbers, values, name)
+        elif values.dtype == pl.String:
+            self.blanks.add("empty", name, numbers.filter(values.str.contains(BLANK)))
+        elif values.dtype == pl.List:
+            self.empties.add("empty", name, numbers.filter(values.list.len() == 0))
 
     def _sort_kinds(self, numbers: pl.Series, values: pl.Series, name: str) -> None:
         """Sort the rows of a column of JSON texts by the kind of their value."""

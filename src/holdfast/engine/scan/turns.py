@@ -11,7 +11,7 @@ import polars as pl
 
 from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.formats.words import CALLS, ROLES, THOUGHTS
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.columns import ListOf, Scalar, Struct, Type
 from holdfast.core.unpacking import unpack
 from holdfast.engine.scan.reads import Reads, TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
@@ -25,7 +25,9 @@ MEANT: Final = {
 }  # fmt: skip
 """What other roles stand for, so that their order can be judged."""
 
-ODD_SCALARS: Final[Mapping[str, str]] = {"integer": "a number", "float": "a number", "boolean": "true or false"}
+USUAL: Final = {"string": "", "json": "", "null": ""}
+ODD_SCALARS: Final = {**USUAL, "integer": "a number", "float": "a number", "boolean": "true or false"}
+ODD_LISTS: Final = {**USUAL, "string": "a list of texts"}
 LIKE_JSON: Final = r"^\s*(?:[\[{]|(?:-?\d[\d.eE+-]*|true|false)\s*$)"
 """Content that may be JSON and is no text then."""
 # Messages whose keys differ: `datasets` keeps them as JSON.
@@ -140,24 +142,24 @@ def _judge_contents(turns: pl.DataFrame, column: str, kind: Type, tally: DamageT
     """Look for messages whose content is neither a text nor a list of parts that say their type."""
     has = fields_of(kind)
     content_type = has.get("content", has.get("value"))
-    if kind == ENCODED:
-        likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
-        found = ((row, _content_of(unpack(turn, kind=JSON))) for row, turn in likely.select("row", "turn").iter_rows())
-    elif content_type == JSON:
-        likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
-        found = ((row, unpack(text, kind=JSON)) for row, text in likely.select("row", "content").iter_rows())
+    if kind == ENCODED or content_type == JSON:
+        for odd, rows in _odd_json(turns, whole=kind == ENCODED).items():
+            tally.add("wrong-type", column, pl.Series(rows), f"says {odd}")
     elif content_type is not None and (odd := _odd_type(content_type)):
         spoken = turns.filter(pl.col("content").is_not_null())
         tally.add("wrong-type", column, spoken.get_column("row"), f"says {odd}")
-        return
-    else:
-        return
+
+
+def _odd_json(turns: pl.DataFrame, *, whole: bool) -> Mapping[str, list[int]]:
+    """Return the rows with content of each odd type, where contents are JSON, or `whole` messages are."""
+    likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
     rows: dict[str, list[int]] = {}
-    for row, content in found:
+    for row, text in likely.select("row", "turn" if whole else "content").iter_rows():
+        value = unpack(text, kind=JSON)
+        content = _content_of(value) if whole else value
         if odd := _odd_type(types_of_rows([{"content": content}])["content"]):
             rows.setdefault(odd, []).append(row)
-    for odd, numbers in rows.items():
-        tally.add("wrong-type", column, pl.Series(numbers), f"says {odd}")
+    return rows
 
 
 def _content_of(turn: Any) -> Any:
@@ -167,18 +169,16 @@ def _content_of(turn: Any) -> Any:
 def _odd_type(content_type: Type) -> str:
     """Return what a content of a type is called that no template for text is sure to write; empty for texts and typed parts."""
     match content_type:
-        case Scalar("string" | "null" | "json"):
-            return ""
         case Scalar(word):
             return ODD_SCALARS.get(word, word)
         case Struct():
             return "an object"
+        case ListOf(Scalar(word)):
+            return ODD_LISTS.get(word, f"a list of {word}")
         case ListOf(Struct(fields)):
             return "" if "type" in fields else "a list of parts without a `type`"
-        case ListOf(Scalar("json" | "null")):
-            return ""
         case ListOf(of):
-            return "a list of texts" if of == STRING else f"a list of {of}"
+            return f"a list of {of}"
 
 
 def _speaks(field: pl.Series) -> pl.Expr:

@@ -1,5 +1,7 @@
 """Going through the rows once, and counting what their tokens show."""
 
+import itertools
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +23,6 @@ from holdfast.engine.tokens.preparing import Prepared, Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import Row, TokenizationContext, columns_of, look_at
 from holdfast.engine.tokens.recipe import Recipe
 from holdfast.engine.tokens.steps import count_steps
-from holdfast.engine.tokens.templating import TemplateLoss
 from holdfast.ports import Batch, Rows, Tokenizer
 
 AT_ONCE = 2000
@@ -97,26 +98,42 @@ def sample_rows(
     Raises:
         SourceError: The trainer reads none of the columns, or one holds images, which a processor makes tokens of.
     """
-    known = {} if isinstance(rows, Iterable) else rows.columns
+    known, batches = ({}, rows) if isinstance(rows, Iterable) else (rows.columns, rows.batches())
     unpacking = unpackers({name: known[name] for name in columns_of(recipe) if name in known})
-    stride = max(1, -(-of // limit)) if limit and of else 1
-    left = limit
-    for batch in rows if isinstance(rows, Iterable) else rows.batches():
-        _check_texts(batch.frame.columns, known)
-        wanted = [name for name in columns_of(recipe) if name in batch.frame.columns]
-        if not wanted:
-            fix = f"it reads {', '.join(dict.fromkeys(columns_of(recipe)))}"
-            raise SourceError(f"{recipe.method} finds none of its columns", where="dataset", fix=fix)
+    stride = _stride(limit, of)
+    left = sys.maxsize if limit is None else limit
+    for batch in batches:
         first = -batch.start % stride
-        frame = batch.frame.select(list(dict.fromkeys(wanted))).gather_every(stride, first)
-        frame = frame if left is None else frame.head(left)
-        left = None if left is None else left - frame.height
-        for at in range(0, frame.height, AT_ONCE):
-            number = batch.start + first + at * stride
-            some = frame.slice(at, AT_ONCE)
-            yield [(number + place * stride, row) for place, row in enumerate(_dicts(some, unpacking))]
+        frame = batch.frame.select(_wanted_columns(batch, recipe, known)).gather_every(stride, first).head(left)
+        left -= frame.height
+        yield from _numbered(frame, batch.start + first, stride, unpacking)
         if left == 0:
             return
+
+
+def _stride(limit: int | None, of: int | None) -> int:
+    """Return the number k of which every k-th row is taken."""
+    return max(1, -(-of // limit)) if limit and of else 1
+
+
+def _numbered(
+    frame: Any, first: int, stride: int, unpacking: Mapping[str, Callable[[Any], Any]]
+) -> Iterator[list[tuple[int, Row]]]:
+    """Yield the rows of a frame, some at a time, each with its number: `first` and every `stride`-th after it."""
+    numbers = itertools.count(first, stride)
+    for at in range(0, frame.height, AT_ONCE):
+        yield [(next(numbers), row) for row in _dicts(frame.slice(at, AT_ONCE), unpacking)]
+
+
+def _wanted_columns(batch: Batch, recipe: Recipe, known: Any) -> list[str]:
+    """Return the columns of a batch that the trainer makes tokens of."""
+    _check_texts(batch.frame.columns, known)
+    read = dict.fromkeys(columns_of(recipe))
+    wanted = [name for name in read if name in batch.frame.columns]
+    if not wanted:
+        fix = f"it reads {', '.join(read)}"
+        raise SourceError(f"{recipe.method} finds none of its columns", where="dataset", fix=fix)
+    return wanted
 
 
 def _dicts(frame: Any, unpacking: Mapping[str, Callable[[Any], Any]]) -> list[dict[str, Any]]:
@@ -152,10 +169,10 @@ class RowNumbers:
     count: int = 0
     rows: list[int] = field(default_factory=list[int])
 
-    def add(self, row: int) -> None:
-        """Count one more."""
-        self.count += 1
-        if len(self.rows) < FIRST_ROWS:
+    def add(self, row: int, *, when: bool = True) -> None:
+        """Count one more, if a condition holds."""
+        self.count += when
+        if when and len(self.rows) < FIRST_ROWS:
             self.rows.append(row)
 
     def counted(self) -> RowCount:
@@ -178,20 +195,11 @@ class TokenTally:
         self.kept = array("I")
         self._endings: Counter[int] = Counter()
         self._masked, self._dropped, self._unended = RowNumbers(), RowNumbers(), RowNumbers()
-        self._diverged, self._omitted, self._omitted_last, self._spelled = (
-            RowNumbers(),
-            RowNumbers(),
-            RowNumbers(),
-            RowNumbers(),
-        )
+        self._diverged, self._omitted, self._omitted_last = RowNumbers(), RowNumbers(), RowNumbers()
+        self._doubled, self._beyond, self._unmarked = RowNumbers(), RowNumbers(), RowNumbers()
+        self._spelled, self._past, self._failed = RowNumbers(), RowNumbers(), RowNumbers()
         self._roles: Counter[str] = Counter()
-        self._positions, self._past = tokenizer.positions, RowNumbers()
-        self._doubled, self._beyond, self._unmarked, self._failed = (
-            RowNumbers(),
-            RowNumbers(),
-            RowNumbers(),
-            RowNumbers(),
-        )
+        self._positions = tokenizer.positions
         self._problems: dict[int, str] = {}
 
     def add(self, prepared: Prepared) -> None:
@@ -212,41 +220,45 @@ class TokenTally:
 
     def _add(self, parts: list[Sequenced]) -> None:
         """Count one row: one text, or the two of a pair."""
-        number, length = parts[0].row, max(len(part.ids) for part in parts)
-        limit = self._recipe.max_length
-        longer = limit is not None and length > limit
+        number, lengths = parts[0].row, [len(part.ids) for part in parts]
+        length, limit = max(lengths), self._recipe.max_length
+        kept = length if limit is None else min(length, limit)
+        longer = kept < length
         self.seen += 1
         self._truncated += longer and self._recipe.cuts
         self._lengths.append(length)
-        self._units.extend(len(part.ids) for part in parts)
-        kept = length if limit is None else min(length, limit)
-        if self._positions is not None and not self._recipe.method.generates and kept > self._positions.count:
-            self._past.add(number)
-        if self._starts and any(part.ids[:2] == self._starts for part in parts):
-            self._doubled.add(number)
-        if any(part.diverged for part in parts):
-            self._diverged.add(number)
-        self._add_lost(number, [part.lost for part in parts if part.lost is not None])
+        self._units.extend(lengths)
+        self._past.add(number, when=self._is_past_positions(kept))
+        self._doubled.add(number, when=self._starts_doubly(parts))
+        self._diverged.add(number, when=any(part.diverged for part in parts))
+        self._add_lost(number, parts)
         self._add_ids(number, parts)
         if self._learns:
             self._add_labels(number, parts, longer=longer)
         self._add_left(number, parts)
 
-    def _add_lost(self, number: int, lost: Sequence[TemplateLoss]) -> None:
+    def _is_past_positions(self, kept: int) -> bool:
+        """True if what is kept of a row is longer than the model has positions."""
+        return self._positions is not None and not self._recipe.method.generates and kept > self._positions.count
+
+    def _starts_doubly(self, parts: Sequence[Sequenced]) -> bool:
+        """True if a text starts with the token that starts one, twice."""
+        return self._starts is not None and any(part.ids[:2] == self._starts for part in parts)
+
+    def _add_lost(self, number: int, parts: Sequence[Sequenced]) -> None:
         """Count what the chat template lost of a row."""
-        if any(each.omitted for each in lost):
-            self._omitted.add(number)
-            self._roles.update({role for each in lost for role in each.omitted})
-        if any(each.last for each in lost):
-            self._omitted_last.add(number)
-        if any(each.spelled for each in lost):
-            self._spelled.add(number)
+        lost = [part.lost for part in parts if part.lost is not None]
+        roles = {role for each in lost for role in each.omitted}
+        self._roles.update(roles)
+        self._omitted.add(number, when=bool(roles))
+        self._omitted_last.add(number, when=any(each.last for each in lost))
+        self._spelled.add(number, when=any(each.spelled for each in lost))
 
     def _add_ids(self, number: int, parts: Sequence[Sequenced]) -> None:
         highest = max(max(part.ids, default=0) for part in parts)
         self._highest = max(self._highest, highest)
-        if self._tokenizer.embedding is not None and highest >= self._tokenizer.embedding:
-            self._beyond.add(number)
+        size = self._tokenizer.embedding
+        self._beyond.add(number, when=size is not None and highest >= size)
 
     def _add_labels(self, number: int, parts: Sequence[Sequenced], *, longer: bool) -> None:
         """Count what is left to learn from in a row."""
@@ -282,9 +294,7 @@ class TokenTally:
             of: How many rows there are; None if they were not counted.
         """
         units, packed = self._count_units()
-        share = of / self.seen if of is not None and self.seen else None
-        all_units = None if share is None else round(units * share)
-        turn_end = self._endings.most_common(1)
+        all_units = self._project(units, of)
         return Tokens(
             rows=self.seen,
             of=of,
@@ -295,7 +305,7 @@ class TokenTally:
             dropped=self._dropped.counted(),
             without_end=self._unended.counted(),
             stops=tuple(self._tokenizer.stops.values()),
-            turn_end=self._tokenizer.special[turn_end[0][0]] if turn_end else "",
+            turn_end=self._turn_end(),
             doubled_start=self._doubled.counted(),
             beyond=self._beyond.counted(),
             highest=self._highest,
@@ -322,6 +332,14 @@ class TokenTally:
         if self._recipe.packing and self._recipe.max_length:
             return pack_lengths(self._units, self._recipe.max_length, self._recipe.packing)
         return self._kept, None
+
+    def _project(self, units: int, of: int | None) -> int | None:
+        """Return how many units all rows make, if those that were read make `units`; None if the rows were not counted."""
+        return round(units * (of / self.seen)) if of is not None and self.seen else None
+
+    def _turn_end(self) -> str:
+        """Return the special token that most texts end with; empty if they have none."""
+        return "".join(self._tokenizer.special[token] for token, _ in self._endings.most_common(1))
 
 
 def _kept_tokens(sequence: Sequenced, recipe: Recipe) -> int:

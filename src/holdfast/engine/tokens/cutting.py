@@ -22,12 +22,17 @@ def kept_span(sequence: Sequenced, recipe: Recipe) -> tuple[int, int]:
 
 
 def is_left_out(sequences: Sequence[Sequenced], recipe: Recipe) -> bool:
-    """Whether the trainer takes no notice of a row, or of one answer where answers stand alone."""
+    """True if the trainer takes no notice of a row, or of one answer where answers stand alone."""
     limit = recipe.max_length
     if limit is None or recipe.packing or recipe.method.generates:
         return False
+    return any(_leaves_out(each, recipe, limit) for each in sequences)
+
+
+def _leaves_out(sequence: Sequenced, recipe: Recipe, limit: int) -> bool:
+    """True if a trainer takes no row that has such a text."""
     if recipe.method is Method.SFT:
-        return any(not each.labels(*kept_span(each, recipe)) for each in sequences)
+        return not sequence.labels(*kept_span(sequence, recipe))
     if recipe.method is Method.REWARD:
-        return any(len(each.ids) > limit for each in sequences)
-    return not recipe.keep_end and any(each.prompt >= limit for each in sequences)
+        return len(sequence.ids) > limit
+    return not recipe.keep_end and sequence.prompt >= limit

@@ -106,24 +106,28 @@ def figure_lines(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
     """Return the figures that go above a picture: name, value, and a note."""
     rows = tokens.rows
     sample = f"of {tokens.of}" if tokens.of is not None and tokens.of > rows else ""
-    figures = [
+    return (
         ("rows", f"{rows}", sample),
         ("half have up to", f"{tokens.p50}", "tokens"),
         ("95 in 100 up to", f"{tokens.p95}", "tokens"),
         ("longest", f"{tokens.max}", "tokens"),
-    ]
-    counted = sum(count for _, count in tokens.histogram)
+        *_special_figures(tokens, sum(count for _, count in tokens.histogram)),
+    )
+
+
+def _special_figures(tokens: TokenReport, counted: int) -> Iterator[tuple[str, str, str]]:
+    """Yield the figures that only some data has; `counted` is how many rows have a length."""
+    rows = tokens.rows
     if 0 < counted < rows:
-        figures.append(("not counted", f"{rows - counted}", "that cannot be tokenized"))
+        yield "not counted", f"{rows - counted}", "that cannot be tokenized"
     if tokens.max_length is not None:
-        figures.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
+        yield "cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"
     if tokens.dropped:
-        figures.append(("left out", render_share(tokens.dropped, rows), "by the trainer"))
+        yield "left out", render_share(tokens.dropped, rows), "by the trainer"
     if tokens.packed is not None:
-        figures.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
+        yield "packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"
     if tokens.steps is not None:
-        figures.append(("steps", f"{tokens.steps}", "of the optimizer"))
-    return tuple(figures)
+        yield "steps", f"{tokens.steps}", "of the optimizer"
 
 
 def render_page(title: str, tokens: TokenReport, rows: Sequence[MaskedRow] = ()) -> str:

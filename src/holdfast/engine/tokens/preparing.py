@@ -6,6 +6,7 @@ Source: `_prepare_dataset` of the trainers of TRL 1.16.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from typing import Any, TypeVar
 
 from holdfast.core.outcome import Raised, outcome_of
@@ -184,17 +185,18 @@ def _chats(
     requests: Sequence[TokenizationRequest], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
 ) -> list[Made]:
     turns = [_spoken(each.whole) for each in requests]
-    opens = {"add_generation_prompt": True} if requests and requests[0].opens else {}
-    given = {**opens, **options}
+    given = {"add_generation_prompt": True, **options} if requests[0].opens else options
     rendered = tokenizer.render(turns, given)
     lost = [
         find_lost(each, text, lambda some: tokenizer.render([some], given)[0])
         for each, text in zip(turns, rendered, strict=True)
     ]
+    made: Iterable[tuple[list[int], list[int] | None]]
     if recipe.assistant_only and tokenizer.marks:
-        marked = tokenizer.mark(turns, options)
-        return [(ids, mask, each) for (ids, mask), each in zip(marked, lost, strict=True)]
-    return [(ids, None, each) for ids, each in zip(tokenizer.encode(rendered, special=False), lost, strict=True)]
+        made = tokenizer.mark(turns, options)
+    else:
+        made = zip(tokenizer.encode(rendered, special=False), repeat(None))
+    return [(ids, mask, each) for (ids, mask), each in zip(made, lost, strict=True)]
 
 
 def _openings(

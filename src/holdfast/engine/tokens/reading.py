@@ -137,14 +137,7 @@ def read_row(
         return [_read_tuned(number, _renamed(row) if context.renames else row, context, recipe, eos)]
     if recipe.method is Method.REWARD:
         return [_read_judged(number, row, part, context, eos) for part in ("chosen", "rejected")]
-    pair = row if "prompt" in row else {**row, **extract_prompt(row["chosen"], row["rejected"])}
-    parts = ("chosen", "rejected") if "chosen" in pair and "rejected" in pair else ("completion",)
-    ended = {part: _ended(pair[part], eos) if context.adds_end else pair[part] for part in parts}
-    prompt = pair["prompt"]
-    return [
-        TokenizationRequest(row=number, part=part, whole=prompt + ended[part], prompt=prompt, options=options)
-        for part in parts
-    ]
+    return _read_answers(number, row, context, eos, options)
 
 
 def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, Sequence[Any]]:
@@ -165,35 +158,46 @@ def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, 
     return {"prompt": chosen[:at], "chosen": chosen[at:], "rejected": rejected[at:]}
 
 
+def _read_answers(
+    number: int, row: Row, context: TokenizationContext, eos: str | None, options: Mapping[str, Any]
+) -> list[TokenizationRequest]:
+    """Return the answers of one row, each after its prompt."""
+    pair = row if "prompt" in row else {**row, **extract_prompt(row["chosen"], row["rejected"])}
+    parts = ("chosen", "rejected") if {"chosen", "rejected"} <= pair.keys() else ("completion",)
+    ended = {part: _ended(pair[part], context, eos) for part in parts}
+    prompt = pair["prompt"]
+    return [
+        TokenizationRequest(row=number, part=part, whole=prompt + ended[part], prompt=prompt, options=options)
+        for part in parts
+    ]
+
+
 def _read_tuned(
     number: int, row: Row, context: TokenizationContext, recipe: Recipe, eos: str | None
 ) -> TokenizationRequest:
     if "prompt" in row:
         answer = row["completion"]
-        ends = context.adds_end and (recipe.text_field not in row or row[recipe.text_field].endswith(eos))
-        prompt, answer = row["prompt"], _ended(answer, eos) if ends else answer
+        stays = recipe.text_field in row and context.adds_end and not row[recipe.text_field].endswith(eos)
+        prompt, answer = row["prompt"], answer if stays else _ended(answer, context, eos)
         options = _options_of(row) if isinstance(row["prompt"], list) else {}
         return TokenizationRequest(row=number, part="completion", whole=prompt + answer, prompt=prompt, options=options)
     if is_conversational(row):
         return TokenizationRequest(row=number, part="messages", whole=row["messages"], options=_options_of(row))
-    text = row[recipe.text_field]
-    return TokenizationRequest(
-        row=number, part=recipe.text_field, whole=_ended(text, eos) if context.adds_end else text
-    )
+    text = _ended(row[recipe.text_field], context, eos)
+    return TokenizationRequest(row=number, part=recipe.text_field, whole=text)
 
 
 def _read_judged(
     number: int, row: Row, part: str, context: TokenizationContext, eos: str | None
 ) -> TokenizationRequest:
-    answer = _ended(row[part], eos) if context.adds_end else row[part]
+    answer = _ended(row[part], context, eos)
     whole = row["prompt"] + answer if "prompt" in row else answer
     return TokenizationRequest(row=number, part=part, whole=whole, options=_options_of(row))
 
 
-def _ended(text: Any, eos: str | None) -> str:
-    """Return a text that ends with the token that ends one."""
-    whole: str = text if text.endswith(eos) else text + eos
-    return whole
+def _ended(text: Any, context: TokenizationContext, eos: str | None) -> Any:
+    """Return a text that ends with the token that ends one, where the trainer appends it."""
+    return text + eos if context.adds_end and not text.endswith(eos) else text
 
 
 def _options_of(row: Row) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeGuard, TypeVar
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import arguments_of, setting
@@ -89,47 +89,56 @@ def read_recipe(job: Document, *, processes: int = 1, api: Api | None = None) ->
     Raises:
         MissingFactError: A setting that decides it is not known before the job runs, or is nothing of its kind.
     """
-    job_settings = _Settings(job, api)
-    skipped = job_settings.read("dataset_kwargs", Mapping)
-    if skipped and skipped.get("skip_prepare_dataset"):
+    settings = _Settings(job, api)
+    if settings.read_or("dataset_kwargs", Mapping, {}).get("skip_prepare_dataset"):
         raise MissingFactError("train.dataset_kwargs", "the trainer is set to take the rows as they are")
-    named = job.get("method")
-    if named not in set(Method):
-        raise MissingFactError("method", "no method is named that rows are made tokens for")
-    method = Method(named)
-    packing = job_settings.read("packing", bool) and job_settings.read("packing_strategy", str)
-    if packing and packing not in STRATEGIES:
-        raise MissingFactError("train.packing_strategy", f"there is no strategy {packing!r}")
+    method = _read_method(job)
     return Recipe(
         method=method,
-        text_field=job_settings.read("dataset_text_field", str) or "text",
-        max_length=job_settings.read("max_length", int),
-        keep_end=job_settings.read("truncation_mode", str) == "keep_end" and method is not Method.KTO,
-        completion_only=job_settings.read("completion_only_loss", bool),
-        assistant_only=bool(job_settings.read("assistant_only_loss", bool)),
-        packing=packing or None,
-        options=job_settings.read("chat_template_kwargs", Mapping) or {},
-        schedule=_read_schedule(job_settings, method, processes),
+        packing=_read_packing(settings),
+        text_field=settings.read_or("dataset_text_field", str, "text"),
+        max_length=settings.read("max_length", int),
+        keep_end=settings.read("truncation_mode", str) == "keep_end" and method is not Method.KTO,
+        completion_only=settings.read("completion_only_loss", bool),
+        assistant_only=settings.read_or("assistant_only_loss", bool, default=False),
+        options=settings.read_or("chat_template_kwargs", Mapping, {}),
+        schedule=_read_schedule(settings, method, processes),
     )
 
 
+def _read_method(job: Document) -> Method:
+    named = job.get("method")
+    if named not in set(Method):
+        raise MissingFactError("method", "no method is named that rows are made tokens for")
+    return Method(named)
+
+
+def _read_packing(settings: "_Settings") -> Strategy | None:
+    packing = settings.read("packing", bool) and settings.read("packing_strategy", str)
+    if not packing:
+        return None
+    if packing not in STRATEGIES:
+        raise MissingFactError("train.packing_strategy", f"there is no strategy {packing!r}")
+    return packing
+
+
 def _read_schedule(settings: "_Settings", method: Method, processes: int) -> Schedule:
-    batch = int(settings.read("per_device_train_batch_size", int) or 8)
-    accumulation = int(settings.read("gradient_accumulation_steps", int) or 1)
-    max_steps = settings.read("max_steps", int)
+    batch = settings.read_or("per_device_train_batch_size", int, 8)
+    accumulation = settings.read_or("gradient_accumulation_steps", int, 1)
+    max_steps = settings.read_or("max_steps", int, 0)
     whole = settings.read("generation_batch_size", int)
-    rounds = settings.read("steps_per_generation", int) or accumulation
-    generations = settings.read("num_generations", int) or 0
+    rounds = settings.read_or("steps_per_generation", int, accumulation)
+    generations = settings.read_or("num_generations", int, 0)
     return Schedule(
-        epochs=float(settings.read("num_train_epochs", NUMBER) or 3.0),
-        max_steps=max_steps if max_steps and max_steps > 0 else None,
+        epochs=float(settings.read_or("num_train_epochs", NUMBER, 3.0)),
+        max_steps=max_steps if max_steps > 0 else None,
         batch=batch,
         accumulation=accumulation,
         processes=processes,
-        drop_last=bool(settings.read("dataloader_drop_last", bool)),
+        drop_last=settings.read_or("dataloader_drop_last", bool, default=False),
         generations=generations if method.generates else 0,
         generation_batch=(whole or batch * processes * rounds) if method.generates else 0,
-        iterations=settings.read("num_iterations", int) or 1,
+        iterations=settings.read_or("num_iterations", int, 1),
         streamed=bool(settings.job.get("dataset.streaming", default=False)),
     )
 
@@ -140,19 +149,27 @@ class _Settings:
     def __init__(self, job: Document, api: Api | None) -> None:
         self.job, self._api, self._known = job, api, arguments_of(job, api)
 
+    def read_or(self, name: str, kind: type[T] | tuple[type[T], ...], default: T) -> T:
+        """Return a setting; the default if there is none, or if it is empty or 0."""
+        return self.read(name, kind) or default
+
     def read(self, name: str, kind: type[T] | tuple[type[T], ...]) -> T | None:
         """Return a setting, or None if there is none.
 
         Raises:
             MissingFactError: It is not known, or is of another kind.
         """
-        if name not in self._known and self.job.get(f"train.{name}") is ABSENT:
-            return None
-        value = setting(self.job, name, self._api)
+        is_set = name in self._known or self.job.get(f"train.{name}") is not ABSENT
+        value = setting(self.job, name, self._api) if is_set else None
         if isinstance(value, Unknown):
             raise MissingFactError(f"train.{name}", value.because)
-        if value is None or value is ABSENT:
+        if value in (None, ABSENT):
             return None
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-            return value
-        raise MissingFactError(f"train.{name}", f"{value!r} is not what it takes")
+        if not _is_of_kind(value, kind):
+            raise MissingFactError(f"train.{name}", f"{value!r} is not what it takes")
+        return value
+
+
+def _is_of_kind(value: Any, kind: type[T] | tuple[type[T], ...]) -> TypeGuard[T]:
+    """True if a value is of a kind; True and False are no numbers."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -6,6 +6,7 @@ rendered again with marks in their place, so that a template that trims or rewri
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.core.outcome import Raised, outcome_of
@@ -46,18 +47,24 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss |
     TemplateLoss(omitted=('gpt',), last=True, spelled=False)
     """
     turns = [each for each in turns if isinstance(each, Mapping)]
-    whole = _stands_in_order([part for turn in turns for part in texts_of(turn)], text)
-    spelled = [at for at, turn in enumerate(turns) if _is_record(turn) and str(turn["content"]) in text]
-    if whole and not spelled:
+    whole = _stands_in_order([*chain.from_iterable(map(texts_of, turns))], text)
+    if whole and not _spelled(turns, text):
         return None
-    omitted = [] if whole else outcome_of(lambda: _omitted(turns, text, render))
-    repeated = outcome_of(
-        lambda: any(_is_written_as(str(turns[at]["content"]), turns, at, text, render) for at in spelled)
-    )
-    if isinstance(omitted, Raised) or isinstance(repeated, Raised):
-        return None  # a mark may be what the template refuses
+    lost = outcome_of(lambda: _lost(turns, text, render, whole=whole))
+    return None if isinstance(lost, Raised) else lost  # a mark may be what the template refuses
+
+
+def _lost(turns: Sequence[Mapping[str, Any]], text: str, render: Render, *, whole: bool) -> TemplateLoss | None:
+    """Return what is lost; with `whole`, no message is."""
+    omitted = [] if whole else _omitted(turns, text, render)
+    repeated = any(_is_written_as(str(turns[at]["content"]), turns, at, text, render) for at in _spelled(turns, text))
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
     return TemplateLoss(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
+
+
+def _spelled(turns: Sequence[Mapping[str, Any]], text: str) -> list[int]:
+    """Return which messages are lists or records whose spelling in Python stands in a text."""
+    return [at for at, turn in enumerate(turns) if _is_record(turn) and str(turn["content"]) in text]
 
 
 def texts_of(turn: Mapping[str, Any]) -> list[str]:
