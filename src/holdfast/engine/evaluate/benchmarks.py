@@ -21,22 +21,28 @@ GivenMetric = MeasuredMetric | ResampledMetric
 
 def harness_metric(model: HarnessMetric, base: HarnessMetric | None) -> GivenMetric:
     """Return a metric of a task, with the values of the model and of the base."""
-    same_form = base is None or base.form == model.form
-    if model.form == "none" or not same_form:
-        return ResampledMetric(
-            metric=_metric(model, "mean", span=None),
-            value=model.value,
-            draws=_draws(model),
-            base_value=base.value if base else None,
-            base_draws=_draws(base) if base else None,
-        )
-    measures = _measures(model)
-    beside = None if base is None else _measures(base)
+    if model.form == "none" or (base is not None and base.form != model.form):
+        return _resampled_metric(model, base)
+    measures, beside = _measures(model), None if base is None else _measures(base)
+    metric = _metric(model, cast("Combination", model.form), span=_span(model, measures, beside))
+    return MeasuredMetric(metric=metric, model=measures, base=beside)
+
+
+def _resampled_metric(model: HarnessMetric, base: HarnessMetric | None) -> ResampledMetric:
+    return ResampledMetric(
+        metric=_metric(model, "mean", span=None),
+        value=model.value,
+        draws=_draws(model),
+        base_value=base.value if base else None,
+        base_draws=_draws(base) if base else None,
+    )
+
+
+def _span(values: HarnessMetric, measures: FloatArray, beside: FloatArray | None) -> float | None:
+    """Return 1 for a share of rows, and None for other metrics, whose bounds are not known."""
     rows = [each[:, 0] for each in (measures, beside) if each is not None]
     binary = set(np.unique(np.concatenate(rows))) == {0.0, 1.0}
-    is_share = model.form == "mean" and (binary or model.name.partition(",")[0] in SHARES)
-    metric = _metric(model, cast("Combination", model.form), span=1.0 if is_share else None)
-    return MeasuredMetric(metric=metric, model=measures, base=beside)
+    return 1.0 if values.form == "mean" and (binary or values.name.partition(",")[0] in SHARES) else None
 
 
 def _metric(values: HarnessMetric, combination: Combination, *, span: float | None) -> Metric:
@@ -71,16 +77,25 @@ def group_metric(
         base_value: That of the base model; None if there is none.
         by_rows: Whether a task weighs as much as it has rows, and not all the same.
     """
-    metric = members[0].metric
-    measured = [each for each in members if isinstance(each, MeasuredMetric) and each.metric.combination == "mean"]
-    if len(measured) == len(members):
-        model = _pooled([each.model for each in measured], by_rows=by_rows)
-        others = [each.base for each in measured if each.base is not None]
-        base = _pooled(others, by_rows=by_rows) if len(others) == len(members) else None
-        if _gives(model, value) and (base is None or base_value is None or _gives(base, base_value)):
-            return MeasuredMetric(metric=metric, model=model, base=base)
+    pooled = _pooled_metric(members, by_rows=by_rows)
+    if pooled is not None and _gives(pooled.model, value) and _gives(pooled.base, base_value):
+        return pooled
     none = None if base_value is None else NONE
+    metric = members[0].metric
     return ResampledMetric(metric=metric, value=value, draws=NONE, base_value=base_value, base_draws=none)
+
+
+def _pooled_metric(members: Sequence[GivenMetric], *, by_rows: bool) -> MeasuredMetric | None:
+    """Return the metric over the rows of all tasks; None if it is no mean over rows."""
+    means = [each for each in members if isinstance(each, MeasuredMetric) and each.metric.combination == "mean"]
+    if len(means) < len(members):
+        return None
+    bases = [each.base for each in means if each.base is not None]
+    return MeasuredMetric(
+        metric=means[0].metric,
+        model=_pooled([each.model for each in means], by_rows=by_rows),
+        base=_pooled(bases, by_rows=by_rows) if len(bases) == len(means) else None,
+    )
 
 
 def _pooled(parts: Sequence[FloatArray], *, by_rows: bool) -> FloatArray:
@@ -89,6 +104,9 @@ def _pooled(parts: Sequence[FloatArray], *, by_rows: bool) -> FloatArray:
     return np.vstack([each if by_rows else each * (most / max(1.0, each[:, 1].sum())) for each in parts])
 
 
-def _gives(measures: FloatArray, value: float) -> bool:
+def _gives(measures: FloatArray | None, value: float | None) -> bool:
+    """True if rows have a value as their mean, or if one of the two is not known."""
+    if measures is None or value is None:
+        return True
     found = float(combine("mean", measures.sum(axis=0, keepdims=True))[0])
     return math.isclose(found, value, rel_tol=CLOSE, abs_tol=CLOSE)

@@ -20,29 +20,33 @@ def best_checkpoints(
         figure = main_figure(final, dataset)
         if figure is None or figure.value is None:
             continue
-        lower = any(each.name == figure.metric and each.lower_is_better for each in final.metrics)
+        lower = figure.metric in {each.name for each in final.metrics if each.lower_is_better}
         best = BestCheckpoint(
             dataset=dataset.dataset, metric=figure.metric, step=None, folder=folder, value=figure.value, verdict=None
         )
         for each in reversed(checkpoints):
-            other = _same(figure, each.figures)
-            if other is not None and other.value is not None and _is_better(other.value, best.value, lower=lower):
-                best = BestCheckpoint(
-                    dataset=dataset.dataset,
-                    metric=figure.metric,
-                    step=each.step,
-                    folder=each.folder,
-                    value=other.value,
-                    verdict=other.base.verdict if other.base else None,
-                )
+            best = _better(best, each, _same(figure, each.figures), lower=lower)
         yield best
+
+
+def _better(
+    best: BestCheckpoint, checkpoint: EvaluatedCheckpoint, figure: EvaluationFigure | None, *, lower: bool
+) -> BestCheckpoint:
+    """Return the better of the best so far and a checkpoint with a figure."""
+    value = figure.value if figure else None
+    if figure is None or value is None or not (value < best.value if lower else value > best.value):
+        return best
+    return BestCheckpoint(
+        dataset=best.dataset,
+        metric=best.metric,
+        step=checkpoint.step,
+        folder=checkpoint.folder,
+        value=value,
+        verdict=figure.base.verdict if figure.base else None,
+    )
 
 
 def _same(figure: EvaluationFigure, figures: Sequence[EvaluationFigure]) -> EvaluationFigure | None:
     """Return the figure of the same metric on the same dataset."""
     same = (each for each in figures if (each.dataset, each.metric) == (figure.dataset, figure.metric))
     return next(same, None)
-
-
-def _is_better(value: float, than: float, *, lower: bool) -> bool:
-    return value < than if lower else value > than

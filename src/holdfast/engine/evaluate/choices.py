@@ -17,15 +17,8 @@ from holdfast.engine.mapping.readings import find_request
 
 CHOICES: Final = ("choices", "options", "endings", "answer_choices")
 RIGHT: Final = (
-    "answer",
-    "answerKey",
-    "answer_key",
-    "label",
-    "correct",
-    "gold",
-    "target",
-    "correct_answer",
-    "answer_idx",
+    *("answer", "answerKey", "answer_key", "label", "correct"),
+    *("gold", "target", "correct_answer", "answer_idx"),
 )
 OPENINGS: Final = ("ctx", "context", "premise", "sentence", "goal")
 """Names of a text that a choice continues, or answers."""
@@ -54,20 +47,36 @@ class ChoiceColumns:
 def find_choices(data: DataProfile) -> ChoiceColumns | None:
     """Return the columns of multiple choice; None if there is none."""
     right = next((name for name in RIGHT if name in data.columns), None)
-    listed = next((name for name in CHOICES if name in data.columns and _holds_choices(data, name)), None)
-    choices = listed or _one_each(data)
-    if not choices or right is None:
+    choices = _listed(data) or _one_each(data)
+    if right is None or not choices:
         return None
-    names = None if listed else _names(choices, [str(each).strip() for each in data.values(right)])
-    request = find_request(data, besides=(right, *choices))
-    opening = next((name for name in OPENINGS if data.forms.get(name) == "text"), None)
-    question = request.needs[0] if isinstance(request, ColumnReading) else opening
-    found = ChoiceColumns(question, choices, right, names) if question else None
-    return found if found and _fits(data, found) else None
+    question = _question(data, besides=(right, *choices))
+    if question is None:
+        return None
+    found = ChoiceColumns(question, choices, right, _names(data, choices, right))
+    return found if _fits(data, found) else None
+
+
+def _listed(data: DataProfile) -> str | None:
+    """Return the column that holds lists of choices."""
+    return next((name for name in CHOICES if _holds_choices(data, name)), None)
+
+
+def _question(data: DataProfile, *, besides: tuple[str, ...]) -> str | None:
+    """Return the column of the question, or of the text that a choice continues."""
+    request = find_request(data, besides=besides)
+    if isinstance(request, ColumnReading):
+        return request.needs[0]
+    return next((name for name in OPENINGS if data.forms.get(name) == "text"), None)
+
+
+def _right_ones(data: DataProfile, right: str) -> set[str]:
+    """Return how the samples call the right choice, in small letters."""
+    return {str(each).strip().lower() for each in data.values(right)}
 
 
 def _holds_choices(data: DataProfile, name: str) -> bool:
-    match data.columns[name]:
+    match data.columns.get(name):
         case ListOf(Scalar("string")):
             return True
         case Struct(fields):
@@ -106,19 +115,26 @@ def _fits(data: DataProfile, columns: ChoiceColumns) -> bool:
     """True if the right one of each sample is one of its choices; of choices that are numbers, by its letter."""
     if isinstance(columns.choices, str):
         return True
-    right = {str(each).strip().lower() for each in data.values(columns.right)}
-    if any(data.forms.get(name) == "number" for name in columns.choices) and not right <= set(columns.names or ()):
+    are_numbers = any(data.forms.get(name) == "number" for name in columns.choices)
+    if are_numbers and not _right_ones(data, columns.right) <= set(columns.names or ()):
         return False
+    return _names_a_choice(data, columns)
+
+
+def _names_a_choice(data: DataProfile, columns: ChoiceColumns) -> bool:
+    """True if each sample that says which choice is right names one."""
     try:
         return all(read_choice(row, columns) for row in data.samples if row.get(columns.right) is not None)
     except ValueError:
         return False
 
 
-def _names(choices: Sequence[str], right: Sequence[str]) -> tuple[str, ...] | None:
+def _names(data: DataProfile, choices: str | tuple[str, ...], right: str) -> tuple[str, ...] | None:
     """Return what the column of the right one calls choices; None if it counts them from 0, or has their texts."""
+    if isinstance(choices, str):
+        return None
     called = tuple(name[-1].lower() for name in choices)
-    counts_from_1 = called[0] == "1" and "0" not in right
+    counts_from_1 = called[0] == "1" and "0" not in _right_ones(data, right)
     return called if called[0] == "a" or counts_from_1 else None
 
 
@@ -160,7 +176,12 @@ def _number(value: Any, options: Sequence[str], names: Sequence[str] | None) -> 
     for known, wanted in ((names, text), (names, text.lower()), (options, text)):
         if known is not None and wanted in known:
             return list(known).index(wanted)
-    number = ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None
-    if number is None and text.isdecimal():
-        number = int(text)
+    number = _counted(text)
     return number if number is not None and number < len(options) else None
+
+
+def _counted(text: str) -> int | None:
+    """Return the number that a capital letter or a number stands for, from 0 on."""
+    if len(text) == 1 and text in ascii_uppercase:
+        return ascii_uppercase.index(text)
+    return int(text) if text.isdecimal() else None

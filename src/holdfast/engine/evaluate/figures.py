@@ -1,7 +1,7 @@
 """The figures of a dataset: of all rows, of parts of them, and beside a base model's."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,11 @@ from holdfast.engine.evaluate.comparing import Comparison, compare, compare_resa
 from holdfast.engine.evaluate.intervals import expanded_ends, figure_of
 from holdfast.engine.evaluate.measuring import measure
 from holdfast.results.evaluate import BaseFigure, EvaluationFigure
+
+Measured = tuple[Metric, FloatArray, FloatArray | None]
+"""A metric with the measures of the model and of the base."""
+Group = Mapping[str, str]
+"""A column with the value that the rows of a group share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +106,9 @@ class EvaluatedRows:
             return number_clusters([str(each.columns.get(self.cluster)) for each in self.examples])
         return number_clusters([_question(each) if each.prompt else str(each.row) for each in self.examples])
 
-    def measured(self) -> list[tuple[Metric, FloatArray, FloatArray | None]]:
+    def measured(self) -> list[Measured]:
         """Return each metric with the measures of the model and of the base."""
-        found: list[tuple[Metric, FloatArray, FloatArray | None]] = []
+        found: list[Measured] = []
         for name in self.metrics:
             base = None if self.base is None else measure(name, self.task, self.examples, self.base)
             found.append((METRICS[name], measure(name, self.task, self.examples, self.outputs), base))
@@ -132,19 +137,25 @@ def figures_of(
     """
     clusters, measured = rows.clusters(), rows.measured()
     kept = np.array([each.row not in leaving_out for each in rows.examples], dtype=bool)
-    parts: list[tuple[Mapping[str, str] | None, BoolArray]] = [(None, kept)]
-    for name in (each for each in by if can_group(each, rows.examples)):
-        groups = groups_of(name, rows.examples)
-        parts += [({name: each}, kept & np.array([group == each for group in groups])) for each in _in_order(groups)]
     figures = [
-        _figure(rows, metric, where, model[chosen], None if base is None else base[chosen], _joined(clusters, chosen))
-        for where, chosen in parts
+        _figure(rows, each, where, chosen, clusters)
+        for where, chosen in _parts(rows.examples, by, kept)
         if chosen.any()
-        for metric, model, base in measured
+        for each in measured
     ]
     if leaving_out:
         return figures
     return [*figures, *(_resampled(rows, each) for each in rows.given if isinstance(each, ResampledMetric))]
+
+
+def _parts(examples: Sequence[Example], by: Sequence[str], kept: BoolArray) -> Iterator[tuple[Group | None, BoolArray]]:
+    """Yield the parts that get figures, with the rows in each: all, without a group, and then each group."""
+    yield None, kept
+    for name in by:
+        if can_group(name, examples):
+            groups = groups_of(name, examples)
+            for each in _in_order(groups):
+                yield {name: each}, kept & np.array([group == each for group in groups])
 
 
 def _in_order(groups: Sequence[str]) -> list[str]:
@@ -163,14 +174,11 @@ def _joined(clusters: IntArray | None, chosen: BoolArray) -> IntArray | None:
 
 
 def _figure(
-    rows: EvaluatedRows,
-    metric: Metric,
-    where: Mapping[str, str] | None,
-    model: FloatArray,
-    base: FloatArray | None,
-    clusters: IntArray | None,
+    rows: EvaluatedRows, measured: Measured, where: Group | None, chosen: BoolArray, clusters: IntArray | None
 ) -> EvaluationFigure:
-    found = figure_of(metric, model, clusters)
+    metric, model, base = measured
+    clusters = _joined(clusters, chosen)
+    found = figure_of(metric, model[chosen], clusters)
     return EvaluationFigure(
         dataset=rows.dataset,
         split=rows.split,
@@ -182,7 +190,7 @@ def _figure(
         interval=found.method,
         rows_needed=found.rows_needed,
         where=where,
-        base=None if base is None else _beside(compare(metric, model, base, clusters)),
+        base=None if base is None else _beside(compare(metric, model[chosen], base[chosen], clusters)),
     )
 
 

@@ -1,6 +1,6 @@
 """Conditions that make an evaluation fail: decided by intervals, so that chance does not."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.metrics import METRICS, AtLeast
@@ -35,18 +35,22 @@ def _interval(figure: EvaluationFigure) -> str:
 
 def judge_not_worse(model: str, figures: Sequence[EvaluationFigure]) -> Iterator[GateResult]:
     """Yield for each dataset whether the model is nowhere worse than another: whether no interval lies on the worse side of 0."""
+    gate, by_dataset = f"--not-worse-than {model}", _compared(figures)
+    for dataset, compared in by_dataset.items():
+        worse = [(metric, base) for metric, base in compared if base.verdict == "worse"]
+        because = ", ".join(_change(*each) for each in worse or compared)
+        yield GateResult(gate=gate, dataset=dataset, passed=not worse, because=because)
+    if not by_dataset:
+        yield GateResult(gate=gate, dataset="", passed=False, because="nothing could be compared")
+
+
+def _compared(figures: Sequence[EvaluationFigure]) -> Mapping[str, list[tuple[str, BaseFigure]]]:
+    """Return the figures over all rows that have one of another model beside them, by dataset."""
     by_dataset: dict[str, list[tuple[str, BaseFigure]]] = {}
     for each in figures:
         if each.where is None and each.base is not None:
             by_dataset.setdefault(each.dataset, []).append((each.metric, each.base))
-    for dataset, compared in by_dataset.items():
-        worse = [(metric, base) for metric, base in compared if base.verdict == "worse"]
-        because = ", ".join(_change(*each) for each in worse or compared)
-        yield GateResult(gate=f"--not-worse-than {model}", dataset=dataset, passed=not worse, because=because)
-    if not by_dataset:
-        yield GateResult(
-            gate=f"--not-worse-than {model}", dataset="", passed=False, because="nothing could be compared"
-        )
+    return by_dataset
 
 
 def _change(metric: str, base: BaseFigure) -> str:

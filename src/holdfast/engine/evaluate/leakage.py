@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.core.evaluation import Example, Prompt
@@ -38,8 +39,8 @@ def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any
     sequences = {each.row: set[str]().union(*map(_sequences, _texts_of(each))) for each in examples}
     wanted, met = set[str]().union(*sequences.values()), set[str]()
     for row in training:
-        texts = [_words(text) for text in _texts(row)]
-        met |= {*_sequences([word for words in texts for word in words]), *_short(texts)} & wanted
+        texts = [*map(_words, _texts(row))]
+        met |= {*_sequences([*chain.from_iterable(texts)]), *_short(texts)} & wanted
     shares = {row: len(each & met) / len(each) for row, each in sequences.items() if each}
     return LeakedRows(
         exact=tuple(row for row, share in shares.items() if share == 1),
@@ -52,13 +53,17 @@ def _texts_of(example: Example) -> Iterator[list[str]]:
     if example.calls:
         yield _words(" ".join((*_own_texts(example), example.reference)))
         return
-    parts: list[tuple[Prompt, Prompt]] = [(each.prompt, each.answer) for each in example.scored]
-    if example.scored and example.right is not None:
-        parts = [parts[example.right]]
-    elif example.prompt or example.reference:
-        parts.append((example.prompt, example.reference))
-    for part in parts:
-        yield _words(" ".join(text for each in part for text in _texts(each)))
+    for part in _prompts_and_answers(example):
+        yield _words(" ".join(_texts(part)))
+
+
+def _prompts_and_answers(example: Example) -> list[tuple[Prompt, Prompt]]:
+    """Return each prompt of a row with its answer; of several choices, the right one."""
+    scored: list[tuple[Prompt, Prompt]] = [(each.prompt, each.answer) for each in example.scored]
+    if scored and example.right is not None:
+        return [scored[example.right]]
+    whole = (example.prompt, example.reference)
+    return [*scored, whole] if any(whole) else scored
 
 
 def _own_texts(example: Example) -> list[str]:

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Final
 
 import numpy as np
@@ -21,17 +22,19 @@ Examples = Sequence[Example]
 
 def default_metrics(task: TaskName, examples: Examples) -> tuple[str, ...]:
     """Return the metrics that a dataset gets where none are requested."""
-    if task != "answers":
-        return tuple(name for name, metric in METRICS.items() if task in metric.tasks)
-    references = [each.reference for each in examples]
-    names: list[str] = [*EVERYWHERE]
+    if task == "answers":
+        return tuple(_metrics_of_answers([each.reference for each in examples]))
+    return tuple(name for name, metric in METRICS.items() if task in metric.tasks)
+
+
+def _metrics_of_answers(references: Sequence[str]) -> Iterator[str]:
+    yield from EVERYWHERE
     if are_labels(references):
-        names += ["accuracy", "macro_f1"]
+        yield from ("accuracy", "macro_f1")
     if all(last_number(each) is not None for each in references):
-        names.append("number_match")
+        yield "number_match"
     if all(isinstance(read_json(each), dict | list) for each in references):
-        names += ["json_valid", "json_equal"]
-    return tuple(names)
+        yield from ("json_valid", "json_equal")
 
 
 def measure(metric: str, task: TaskName, examples: Examples, outputs: Outputs) -> FloatArray:
@@ -46,13 +49,15 @@ def measure(metric: str, task: TaskName, examples: Examples, outputs: Outputs) -
     if task == "answers":
         return measure_answers(metric, [each.text for each in outputs], [each.reference for each in examples])
     if task == "likelihood":
-        return np.array([_losses(each) for each in outputs]).reshape(-1, 2)
+        return np.array(list(map(_losses, outputs))).reshape(-1, 2)
     if metric == "macro_f1":
-        labels = sorted({name for each in examples for name in each.options})
-        given = [chosen_label(example, output) for example, output in zip(examples, outputs, strict=True)]
-        return count_labels(given, [each.reference for each in examples], labels)
-    score = _SCORES[metric]
-    return weigh([score(example, output) for example, output in zip(examples, outputs, strict=True)])
+        return _measure_labels(examples, outputs)
+    return weigh(list(starmap(_SCORES[metric], zip(examples, outputs, strict=True))))
+
+
+def _measure_labels(examples: Examples, outputs: Outputs) -> FloatArray:
+    labels = sorted({name for each in examples for name in each.options})
+    return count_labels(_chosen_labels(examples, outputs), [each.reference for each in examples], labels)
 
 
 def row_scores(task: TaskName, metric: str, examples: Examples, outputs: Outputs) -> list[float]:
@@ -64,14 +69,9 @@ def row_scores(task: TaskName, metric: str, examples: Examples, outputs: Outputs
 
 def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> ConfusionMatrix:
     """Return the confusion matrix of labels, by scikit-learn."""
-    from sklearn.metrics import confusion_matrix
+    from sklearn.metrics import confusion_matrix  # slow, and only classification needs it
 
-    if task == "answers":
-        right = [normalize(each.reference) for each in examples]
-        given = [normalize(each.text) for each in outputs]
-    else:
-        right = [each.reference for each in examples]
-        given = [chosen_label(example, output) for example, output in zip(examples, outputs, strict=True)]
+    right, given = _right_and_given(task, examples, outputs)
     labels = sorted(set(right))
     others = [] if set(given) <= set(labels) else [""]
     predicted = [each if each in labels else "" for each in given]
@@ -79,6 +79,17 @@ def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> Confus
         warnings.simplefilter("ignore", UserWarning)  # of rows that all have one label
         counts = confusion_matrix(right, predicted, labels=[*labels, *others])
     return ConfusionMatrix(labels=(*labels, *others), counts=tuple(tuple(map(int, row)) for row in counts))
+
+
+def _right_and_given(task: TaskName, examples: Examples, outputs: Outputs) -> tuple[list[str], list[str]]:
+    """Return the right label of each row, and the one that the model gave."""
+    if task == "answers":
+        return [normalize(each.reference) for each in examples], [normalize(each.text) for each in outputs]
+    return [each.reference for each in examples], _chosen_labels(examples, outputs)
+
+
+def _chosen_labels(examples: Examples, outputs: Outputs) -> list[str]:
+    return list(starmap(chosen_label, zip(examples, outputs, strict=True)))
 
 
 def chosen_label(example: Example, output: ModelOutput) -> str:

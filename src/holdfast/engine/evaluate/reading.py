@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.catalog.formats import judge
-from holdfast.core.columns import Scalar
+from holdfast.core.columns import Scalar, Type
 from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
 from holdfast.core.methods import Method
 from holdfast.core.numbers import is_whole
@@ -137,7 +137,7 @@ def _choices(data: DataProfile, *, chat: bool) -> TaskReading | None:
             question, options, right = read_choice(row, columns)
         except ValueError as error:
             raise UnfitError(str(error)) from error
-        scored = tuple(_asked(question, option, chat=chat) for option in options)
+        scored = tuple(_as_question(question, option, chat=chat) for option in options)
         return Example(
             row=0, prompt=question, reference=options[right], scored=scored, options=tuple(options), right=right
         )
@@ -145,7 +145,7 @@ def _choices(data: DataProfile, *, chat: bool) -> TaskReading | None:
     return TaskReading(task="choices", read=read)
 
 
-def _asked(question: str, answer: str, *, chat: bool) -> ScoredText:
+def _as_question(question: str, answer: str, *, chat: bool) -> ScoredText:
     """Return an answer to a question: as messages, or behind it and a space."""
     return ScoredText([{"role": "user", "content": question}], answer) if chat else ScoredText(question, f" {answer}")
 
@@ -171,28 +171,59 @@ def _answered(prompt: Any, answer: Any) -> ScoredText:
 
 
 def _classes(data: DataProfile, model_labels: Sequence[str], rows: Iterable[Row], *, chat: bool) -> TaskReading | None:
-    label = next((name for name in LABELS if data.forms.get(name) in ("text", "number", "flag")), None)
-    text = next((name for name in TEXTS if data.forms.get(name) == "text"), None)
+    label, text = _first_of(LABELS, data, ("text", "number", "flag")), _first_of(TEXTS, data, ("text",))
     if label is None or text is None or "completion" in data.columns:
         return None
-    kind = data.columns[label]
-    names = kind.labels if isinstance(kind, Scalar) and kind.labels else ()
-    given = {_as_text(row[label]) for row in rows if row.get(label) is not None}
-    labels = tuple(model_labels or names or sorted(given))
+    names = _class_names(data.columns[label])
+    labels = tuple(model_labels or names or _distinct(rows, label))
     if len(labels) > MOST_CLASSES and not model_labels:
         return None
+    return TaskReading(task="classes", read=_ClassReader(text, label, labels, names, chat).read)
 
-    def read(row: Row) -> Example:
+
+def _first_of(names: Iterable[str], data: DataProfile, forms: Sequence[str]) -> str | None:
+    """Return the first name of a column that has one of some forms."""
+    return next((name for name in names if data.forms.get(name) in forms), None)
+
+
+def _class_names(kind: Type | None) -> tuple[str, ...]:
+    """Return the names that a dataset's card gives the classes of a column."""
+    return kind.labels if isinstance(kind, Scalar) else ()
+
+
+def _distinct(rows: Iterable[Row], label: str) -> list[str]:
+    """Return the different labels of rows."""
+    return sorted({_as_text(row[label]) for row in rows if row.get(label) is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassReader:
+    """Makes an example of a row with a text and a label.
+
+    Attributes:
+        text: Column of the text.
+        label: Column of the label.
+        labels: Labels that differ.
+        names: Those of the dataset, by number; none if its card does not name them.
+        chat: Whether the model reads messages.
+    """
+
+    text: str
+    label: str
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+    chat: bool
+
+    def read(self, row: Row) -> Example:
+        """Return the example of a row; raises UnfitError."""
+        labels, content = self.labels, row.get(self.text)
         if len(labels) == 1:
             raise UnfitError(f"all rows have the label {labels[0]}, so there is nothing to classify")
-        right = _label(row.get(label), labels, names)
-        content = row.get(text)
+        right = _label(row.get(self.label), labels, self.names)
         if not isinstance(content, str):
-            raise UnfitError(f"`{text}` is {_named(content)}")
-        scored = tuple(_asked(content, each, chat=chat) for each in labels)
+            raise UnfitError(f"`{self.text}` is {_named(content)}")
+        scored = tuple(_as_question(content, each, chat=self.chat) for each in labels)
         return Example(row=0, prompt=content, reference=labels[right], scored=scored, options=labels, right=right)
-
-    return TaskReading(task="classes", read=read)
 
 
 def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
@@ -281,9 +312,17 @@ def _as_text(value: Any) -> str:
         return value
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
-    if isinstance(value, list) and value and all(isinstance(each, Mapping) and "content" in each for each in value):
+    if _are_messages(value):
         return "\n".join(str(each["content"] or "") for each in value)
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _are_messages(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, Mapping) and "content" in each for each in value)
+    )
 
 
 def _named(value: Any) -> str:

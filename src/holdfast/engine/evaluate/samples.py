@@ -50,27 +50,32 @@ def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
 
     A row whose value is the best that there is, is none of them.
     """
-    measured = next((each for each in rows.given if isinstance(each, MeasuredMetric)), None)
-    if measured is None and rows.given:
-        return []  # no metric has a value for each row
-    if measured is not None:
-        metric, values = measured.metric, measured.values_of_rows(measured.model)
-        base = None if measured.base is None else measured.values_of_rows(measured.base)
-    else:
-        metric, values = _main(rows, rows.outputs, rows.own)
-        base = None if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
+    ranked = _ranked(rows)
+    if ranked is None:
+        return []
+    metric, values, base = ranked
     sign = -1.0 if metric.lower_is_better else 1.0
-    best = metric.span
+    known = [at for at, value in enumerate(values) if math.isfinite(value) and value != metric.span]
+    known.sort(key=lambda at: _rank(sign * values[at], sign * base[at]))
+    return [_worst(rows, at, metric.name, values[at], base[at]) for at in known[:WORST]]
 
-    def rank(at: int) -> tuple[float, float]:
-        lost = 0.0 if base is None or math.isnan(base[at]) else sign * (values[at] - base[at])
-        return lost, sign * values[at]
 
-    known = [at for at, value in enumerate(values) if math.isfinite(value) and value != best]
-    return [
-        _worst(rows, at, metric.name, values[at], None if base is None else base[at])
-        for at in sorted(known, key=rank)[:WORST]
-    ]
+def _rank(value: float, base: float) -> tuple[float, float]:
+    """Return the loss against the base model, and the value; the worse, the lower."""
+    return 0.0 if math.isnan(base) else value - base, value
+
+
+def _ranked(rows: EvaluatedRows) -> tuple[Metric, Sequence[float], Sequence[float]] | None:
+    """Return the metric that ranks rows, and its values for the model and the base, NaN without one; None if there is no such metric."""
+    unknown = [math.nan] * len(rows.examples)
+    measured = next((each for each in rows.given if isinstance(each, MeasuredMetric)), None)
+    if measured is not None:
+        base = unknown if measured.base is None else measured.values_of_rows(measured.base)
+        return measured.metric, measured.values_of_rows(measured.model), base
+    if rows.given:
+        return None  # no metric has a value for each row
+    base = unknown if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
+    return *_main(rows, rows.outputs, rows.own), base
 
 
 def _main(
@@ -85,14 +90,14 @@ def _main(
     return METRICS[name], row_scores(rows.task, name, rows.examples, outputs)
 
 
-def _worst(rows: EvaluatedRows, at: int, metric: str, value: float, base: float | None) -> WorstRow:
+def _worst(rows: EvaluatedRows, at: int, metric: str, value: float, base: float) -> WorstRow:
     example = rows.examples[at]
     return WorstRow(
         dataset=rows.dataset,
         row=example.row,
         metric=metric,
         value=value,
-        base_value=base if base is None or math.isfinite(base) else None,
+        base_value=finite(base),
         prompt=last_text(example.prompt),
         reference=example.reference,
         answer=_answer(example, rows.outputs[at]) or _scored(example),

@@ -38,12 +38,25 @@ def _makes(call: ast.Call) -> bool:
 
 def _rows(call: ast.Call, names: Mapping[str, Any]) -> list[dict[str, Any]]:
     value = _value(call.args[0], names)
-    if not is_known(value):
-        return []
-    if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
-        return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=False)][:MOST]
+    return rows_in(value)[:MOST] if is_known(value) else []
+
+
+def rows_in(value: Any) -> list[dict[str, Any]]:
+    """Return a list of rows, also if it is written as a mapping of columns; none if a value is neither.
+
+    >>> rows_in({"a": [1, 2], "b": [3, 4]}), rows_in([{"a": 1}]), rows_in([1])
+    ([{'a': 1, 'b': 3}, {'a': 2, 'b': 4}], [{'a': 1}], [])
+    """
+    if isinstance(value, Mapping):
+        return _rows_of_columns(value)
     rows = value if isinstance(value, list) else []
-    return rows[:MOST] if all(isinstance(row, dict) for row in rows) else []
+    return rows if all(isinstance(row, Mapping) for row in rows) else []
+
+
+def _rows_of_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if not all(isinstance(cells, list) for cells in columns.values()):
+        return []
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=False)]
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:

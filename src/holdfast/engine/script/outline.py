@@ -20,7 +20,7 @@ from holdfast.engine.script.measured import TrainingMetric, is_greater_better, o
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
 """Loader for each ending of a data file; that of CSV reads tabs only if it is set to."""
 
-ASKED_ELSEWHERE = {
+KEPT_ELSEWHERE = {
     "output_dir": "the run's folder holds it; `output.folder` names the folder of all runs",
     "run_name": "name the tracked run in `track.run`",
     "report_to": "name the tracker in `track.with`",
@@ -162,8 +162,7 @@ def outline_reading(job: Job) -> DataLoading:
         UsageError: There is no such built-in dataset, or the job asks for what a stream cannot give.
     """
     data = job.dataset
-    if data.path.startswith(BUILTIN) and data.path not in DATASETS:
-        raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=suggest_one(data.path, list(DATASETS)))
+    _check_builtin("dataset", data.path, DATASETS)
     _check_reading(data)
     data_format = LOADERS.get(ending_of(data.path))
     is_local = data_format is not None or data.path.startswith(PATHS)
@@ -173,12 +172,18 @@ def outline_reading(job: Job) -> DataLoading:
         is_local=is_local,
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming or data.mix),
-        chooses=bool(data.rows or data.mix) and not data.streaming,
-        splits_a_number=bool(data.mix or data.sample in STRATIFYING) and not data.streaming,
+        chooses=_chooses_rows(data),
+        splits_a_number=_splits_a_number(data),
         mix=[{**each.model_dump(), "loader": LOADERS.get(ending_of(each.path))} for each in data.mix],
         map=map_function(job),
         finds_images=_finds_images(job, is_local=is_local),
     )
+
+
+def _check_builtin(what: str, path: str, known: Mapping[str, str]) -> None:
+    """Raise UsageError for the path of a built-in dataset or model that there is not."""
+    if path.startswith(BUILTIN) and path not in known:
+        raise UsageError(f"no {what} {path!r}", where=f"{what}.path", fix=suggest_one(path, list(known)))
 
 
 def _finds_images(job: Job, *, is_local: bool) -> bool:
@@ -195,28 +200,36 @@ def outline_loading(job: Job) -> ModelLoading:
         UsageError: There is no such built-in model.
     """
     model = job.model
-    if model.path.startswith(BUILTIN) and model.path not in MODELS:
-        raise UsageError(f"no model {model.path!r}", where="model.path", fix=suggest_one(model.path, list(MODELS)))
-    own = job.train.get("model_init_kwargs") or {}
-    if not isinstance(own, Mapping):
-        raise UsageError("it is not a mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")
-    named = {"revision": model.revision, "attn_implementation": model.attn_implementation}
-    options = {key: value for key, value in named.items() if value is not None} | dict(own)
+    _check_builtin("model", model.path, MODELS)
+    options = _model_options(job)
     dtype = options.pop("dtype", None) or model.dtype
     is_frozen = job.peft is not None or job.quantization is not None
-    quantization = job.quantization or {}
     return ModelLoading(
         builtin=MODELS.get(model.path),
         is_local=model.path.startswith(PATHS),
         short_name=short_name(model.path),
         dtype=dtype or (None if is_frozen else "float32"),
         is_default=dtype is None,
-        is_in_4_bits=bool(quantization.get("load_in_4bit")) and "bnb_4bit_compute_dtype" not in quantization,
+        is_in_4_bits=_is_in_4_bits(job),
         options=options,
         tokenizer=_tokenizer_options(job),
         template_file=template_file(job),
         template_from=model.chat_template if template_file(job) is None else None,
     )
+
+
+def _model_options(job: Job) -> dict[str, Any]:
+    """Return the further arguments of `from_pretrained`, `dtype` among them."""
+    own = job.train.get("model_init_kwargs") or {}
+    if not isinstance(own, Mapping):
+        raise UsageError("it is not a mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")
+    named = {"revision": job.model.revision, "attn_implementation": job.model.attn_implementation}
+    return {key: value for key, value in named.items() if value is not None} | dict(own)
+
+
+def _is_in_4_bits(job: Job) -> bool:
+    quantization = job.quantization or {}
+    return bool(quantization.get("load_in_4bit")) and "bnb_4bit_compute_dtype" not in quantization
 
 
 def outline_training(job: Job) -> Training:
@@ -225,12 +238,7 @@ def outline_training(job: Job) -> Training:
     Raises:
         UsageError: The job gives the trainer what it has keys of its own for, or no reward.
     """
-    if clash := next((key for key in ASKED_ELSEWHERE if key in job.train), None):
-        raise UsageError(f"`{clash}` does not belong under `train`", where=f"train.{clash}", fix=ASKED_ELSEWHERE[clash])
-    if job.method.generates and not job.rewards:
-        fix = "name a function: `rewards: [rewards.py:score]`"
-        raise UsageError(f"{job.method} has no reward function to learn from", where="rewards", fix=fix)
-    has_space = job.track.with_ == "trackio" and job.track.space is not None
+    _check_training(job)
     return Training(
         trainer=job.method.stem,
         arguments={key: value for key, value in job.train.items() if key != "model_init_kwargs"},
@@ -240,13 +248,33 @@ def outline_training(job: Job) -> Training:
         rewards=reward_functions(job),
         names_format=bool(job.train.get("bf16") or job.train.get("fp16")),
         checkpoints_activations=bool({"activation_checkpointing", "gradient_checkpointing"} & job.train.keys()),
-        private=True if has_space else job.output.private if job.output.push_to else None,
-        has_public_model=bool(has_space and job.output.push_to and not job.output.private),
+        private=_privacy(job),
+        has_public_model=bool(_has_space(job) and job.output.push_to and not job.output.private),
         has_samples=_has_samples(job),
         shuffles_prompts=_shuffles_prompts(job),
         metrics=outline_metrics(job),
         greater_is_better=is_greater_better(job),
     )
+
+
+def _check_training(job: Job) -> None:
+    if clash := next((key for key in KEPT_ELSEWHERE if key in job.train), None):
+        raise UsageError(f"`{clash}` does not belong under `train`", where=f"train.{clash}", fix=KEPT_ELSEWHERE[clash])
+    if job.method.generates and not job.rewards:
+        fix = "name a function: `rewards: [rewards.py:score]`"
+        raise UsageError(f"{job.method} has no reward function to learn from", where="rewards", fix=fix)
+
+
+def _has_space(job: Job) -> bool:
+    """True if metrics go to a Space of Trackio, which is private."""
+    return job.track.with_ == "trackio" and job.track.space is not None
+
+
+def _privacy(job: Job) -> bool | None:
+    """Return whether what goes to the Hub is private; None if nothing goes there."""
+    if _has_space(job):
+        return True
+    return job.output.private if job.output.push_to else None
 
 
 def choose_schedule(job: Job) -> dict[str, Any]:
@@ -258,18 +286,26 @@ def choose_schedule(job: Job) -> dict[str, Any]:
     {'save_total_limit': 2}
     """
     train = job.train
-    schedule: dict[str, Any] = {}
-    if job.evaluates and "eval_strategy" not in train:
-        schedule = {"eval_strategy": "steps", "eval_steps": train.get("eval_steps", PART_OF_STEPS)}
-    elif job.early_stopping and train.get("eval_strategy") == "steps":
-        schedule = {"eval_steps": PART_OF_STEPS}  # else it would be the trainer's `logging_steps`
+    schedule = _when_to_evaluate(job)
     if not {"save_strategy", "save_steps"} & train.keys():
-        evaluation = {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | train
-        if job.early_stopping and evaluation["eval_strategy"] == "epoch":
-            schedule["save_strategy"] = "epoch"
-        else:
-            schedule["save_steps"] = evaluation["eval_steps"] if job.early_stopping else PART_OF_STEPS
+        schedule |= _when_to_save(job, {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | train)
     return {key: value for key, value in {**schedule, "save_total_limit": KEPT_CHECKPOINTS}.items() if key not in train}
+
+
+def _when_to_evaluate(job: Job) -> dict[str, Any]:
+    if job.evaluates and "eval_strategy" not in job.train:
+        return {"eval_strategy": "steps", "eval_steps": job.train.get("eval_steps", PART_OF_STEPS)}
+    if job.early_stopping and job.train.get("eval_strategy") == "steps":
+        return {"eval_steps": PART_OF_STEPS}  # else it would be the trainer's `logging_steps`
+    return {}
+
+
+def _when_to_save(job: Job, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    if not job.early_stopping:
+        return {"save_steps": PART_OF_STEPS}
+    if evaluation["eval_strategy"] == "epoch":
+        return {"save_strategy": "epoch"}
+    return {"save_steps": evaluation["eval_steps"]}
 
 
 def with_schedule(job: Job) -> Job:
@@ -287,18 +323,31 @@ def short_name(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "model"
 
 
+def _chooses_rows(data: Data) -> bool:
+    return bool(data.rows or data.mix) and not data.streaming
+
+
+def _splits_a_number(data: Data) -> bool:
+    return bool(data.mix or data.sample in STRATIFYING) and not data.streaming
+
+
 def _check_reading(data: Data) -> None:
-    if data.streaming and data.eval_fraction:
-        fix = "name an `eval_split`, or do not stream"
-        raise UsageError("a stream has no fraction: its rows are not counted", where="dataset.eval_fraction", fix=fix)
-    if data.streaming and data.path in DATASETS:
-        raise UsageError(f"{data.path} is not a stream", where="dataset.streaming", fix="leave it out")
-    if data.streaming and data.sample in STRATIFYING:
-        what = f"`{data.sample}` looks at every row before it chooses the first, and a stream is read as it comes"
-        raise UsageError(what, where="dataset.sample", fix="do not stream, or use `head` or `random`")
+    if data.streaming:
+        _check_stream(data)
     if made := next((each.path for each in data.mix if each.path.startswith(BUILTIN)), None):
         fix = "name it as the first dataset, under `dataset.path`"
         raise UsageError(f"{made} cannot be mixed in: holdfast makes it", where="dataset.mix", fix=fix)
+
+
+def _check_stream(data: Data) -> None:
+    if data.eval_fraction:
+        fix = "name an `eval_split`, or do not stream"
+        raise UsageError("a stream has no fraction: its rows are not counted", where="dataset.eval_fraction", fix=fix)
+    if data.path in DATASETS:
+        raise UsageError(f"{data.path} is not a stream", where="dataset.streaming", fix="leave it out")
+    if data.sample in STRATIFYING:
+        what = f"`{data.sample}` looks at every row before it chooses the first, and a stream is read as it comes"
+        raise UsageError(what, where="dataset.sample", fix="do not stream, or use `head` or `random`")
 
 
 def _tokenizer_options(job: Job) -> dict[str, Any] | None:

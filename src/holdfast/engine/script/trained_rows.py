@@ -4,17 +4,18 @@ Covered: one file a split, read by `load_dataset` or `Dataset.from_…` without 
 most. Not covered: rows that the program changes, selects or leaves out, and trainers that are set to format them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.calls.own_trainers import changes_steps_alone
 from holdfast.catalog.formats.preparing import PREPARING
+from holdfast.core.calls import Call
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.reference import Reference
 from holdfast.engine.references.local_data import A_FOLDER, SAVED, local_data
-from holdfast.engine.script.training_data import SPLITS_ITSELF, trace, trainer_given
+from holdfast.engine.script.training_data import SPLITS_ITSELF, DataFlow, trace, trainer_given
 
 TRAIN, EVAL, EVALUATED = "train_dataset", "eval_dataset", "evaluated"
 KEEPING_ALL: Final = frozenset({"shuffle", "sort", "train_test_split", "flatten_indices", "repeat"})
@@ -40,7 +41,7 @@ class TrainedRows:
     evaluated: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _GivenRows:
     reference: Reference
     files: Mapping[str, str]
@@ -84,28 +85,36 @@ def _evaluated(trained: _GivenRows, evaluated: _GivenRows) -> tuple[Mapping[str,
 
 def _given(document: Document, argument: str) -> _GivenRows | None:
     """Return the data that a trainer is given; None if it is not given as it is in files."""
+    flow = _untouched(document, argument)
+    reference = _plain_reference(document, flow.source) if flow else None
+    files = _file_of_each_split(reference) if reference else None
+    if flow is None or reference is None or files is None:
+        return None
+    parted = SPLITS_ITSELF in {step.name for step in flow.steps}
+    return _GivenRows(reference, files, split=flow.split or reference.split or "train", parted=parted)
+
+
+def _untouched(document: Document, argument: str) -> DataFlow | None:
+    """Return the way of the data that a trainer is given, if every row stays as it is."""
+    if trainer_given(document, argument) is None:
+        return None
     try:
-        flow = trace(document, argument) if trainer_given(document, argument) is not None else None
+        flow = trace(document, argument)
     except SourceError:
         return None
-    if flow is None or any(step.name not in KEEPING_ALL for step in flow.steps):
-        return None
-    under = f"{flow.source.key}."
-    reference = next((each for each in local_data(document) if each.key.startswith(under)), None)
+    return flow if KEEPING_ALL.issuperset(step.name for step in flow.steps) else None
+
+
+def _plain_reference(document: Document, source: Call) -> Reference | None:
+    """Return the files that a call reads without further arguments."""
+    reference = next((each for each in local_data(document) if each.key.startswith(f"{source.key}.")), None)
     if reference is None or reference.read is None or reference.read.options:
         return None
-    files = dict(_single(reference))
-    if reference.read.reader in (SAVED, A_FOLDER) or len(files) < len(reference.read.splits):
-        return None
-    return _GivenRows(
-        reference=reference,
-        files=files,
-        split=flow.split or reference.split or "train",
-        parted=any(step.name == SPLITS_ITSELF for step in flow.steps),
-    )
+    return None if reference.read.reader in (SAVED, A_FOLDER) else reference
 
 
-def _single(reference: Reference) -> Iterator[tuple[str, str]]:
-    for split, names in reference.read.splits if reference.read else ():
-        if len(names) == 1 and "*" not in names[0]:
-            yield split, names[0]
+def _file_of_each_split(reference: Reference) -> dict[str, str] | None:
+    """Return the file of each split; None if one of them has several."""
+    splits = reference.read.splits if reference.read else ()
+    files = {split: names[0] for split, names in splits if len(names) == 1 and "*" not in names[0]}
+    return files if len(files) >= len(splits) else None

@@ -16,6 +16,7 @@ from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
+from holdfast.engine.script.literal_rows import rows_in
 
 KEEPING: Final = frozenset(
     {"shuffle", "select", "filter", "take", "skip", "train_test_split", "sort", "shard", "repeat"} | {"flatten_indices"}
@@ -69,18 +70,34 @@ def trace(document: Document, argument: str) -> DataFlow:
     """
     value, steps, split = trainer_given(document, argument), list[Call](), ""
     while True:
-        call = document.call(value.key) if isinstance(value, CallResult) else None
-        if call is None or not isinstance(value, CallResult):
-            raise _unknown(document, value.because if isinstance(value, Unknown) else COMPUTED)
-        if touched := next(_changes(document, value), None):
-            raise _unknown(document, f"what `{touched.label}` makes of the columns is not known")
-        if call.path in LOADS | ROWS or makes_all_columns(call):
-            return DataFlow(call, value.item or split, tuple(reversed(steps)))
+        result, call = _result_and_call(document, value)
+        item = result.item or split
+        if _makes_rows(call):
+            return DataFlow(call, item, tuple(reversed(steps)))
         if call.receiver is None or reshaped(call) is None:
-            raise _unknown(document, f"what `{call.label}` makes of the columns is not known")
-        split = "" if call.name == SPLITS_ITSELF else value.item or split
+            raise _unknown_columns(document, call)
+        split = "" if call.name == SPLITS_ITSELF else item
         steps.append(call)
         value = call.receiver
+
+
+def _result_and_call(document: Document, value: Any) -> tuple[CallResult, Call]:
+    """Return a value as the result of a call, and the call.
+
+    Raises:
+        SourceError: It is no result of a call of the program, or it is changed in place.
+    """
+    call = document.call(value.key) if isinstance(value, CallResult) else None
+    if call is None:
+        raise _unknown(document, value.because if isinstance(value, Unknown) else COMPUTED)
+    if touched := next(_changes(document, value), None):
+        raise _unknown_columns(document, touched)
+    return value, call
+
+
+def _makes_rows(call: Call) -> bool:
+    """True if nothing before a call matters: it loads the data, holds the rows, or makes all columns."""
+    return call.path in LOADS | ROWS or makes_all_columns(call)
 
 
 def _changes(document: Document, result: CallResult) -> Iterator[Call]:
@@ -93,17 +110,17 @@ def _unknown(document: Document, because: str) -> SourceError:
     return SourceError(because, where=document.path, fix="nothing to do")
 
 
+def _unknown_columns(document: Document, call: Call) -> SourceError:
+    return _unknown(document, f"what `{call.label}` makes of the columns is not known")
+
+
 def written_rows(call: Call) -> Dataset:
     """Return the facts about literal rows in a call.
 
     Raises:
         SourceError: They are computed.
     """
-    given = next(iter((*call.positional, *call.arguments.values())), None)
-    columns = given if isinstance(given, Mapping) else None
-    rows = given if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given) else None
-    if columns and all(isinstance(cells, list) for cells in columns.values()):
-        rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=False)]
+    rows = rows_in(next(iter((*call.positional, *call.arguments.values())), None))
     if not rows or any(isinstance(value, Unknown) for row in rows for value in row.values()):
         raise SourceError(
             f"the rows that `{call.label}` is given are computed", where=call.key, fix="write them into a file"
@@ -152,14 +169,10 @@ def makes_all_columns(step: Call) -> bool:
 
 def _removes_all(step: Call) -> bool:
     """True if a method removes all columns of what it is called on: `remove_columns=rows.column_names`."""
-    removed = step.arguments.get(REMOVED)
-    is_column_names = isinstance(removed, CallResult) and removed.path.endswith(f".{COLUMN_NAMES}")
-    return (
-        is_column_names
-        and step.receiver is not None
-        and isinstance(removed, CallResult)
-        and removed.key == step.receiver.key
-    )
+    removed, receiver = step.arguments.get(REMOVED), step.receiver
+    if not isinstance(removed, CallResult) or receiver is None:
+        return False
+    return removed.path.endswith(f".{COLUMN_NAMES}") and removed.key == receiver.key
 
 
 def _mapped(step: Call) -> ColumnChange | None:
@@ -167,16 +180,25 @@ def _mapped(step: Call) -> ColumnChange | None:
     function = step.arguments.get("function", next(iter(step.positional), None))
     if not isinstance(function, LocalName) or function.returns != "dict" or not function.keys or step.open:
         return None
-    removed = step.arguments.get(REMOVED) or []
-    gone = [removed] if isinstance(removed, str) else removed
-    everything = _removes_all(step)
-    if not everything and not (isinstance(gone, list | tuple) and all(isinstance(name, str) for name in gone)):
+    removes = _removal(step)
+    if removes is None:
         return None
+    made = _made_columns(function, step)
+    return lambda columns: {name: kind for name, kind in columns.items() if name in made or not removes(name)} | made
+
+
+def _removal(step: Call) -> Callable[[str], bool] | None:
+    """Return the predicate that is true of the columns that `map` removes; None if they are not known."""
+    if _removes_all(step):
+        return lambda _: True
+    gone = _as_names(step.arguments.get(REMOVED) or [])
+    return None if gone is None else gone.__contains__
+
+
+def _made_columns(function: LocalName, step: Call) -> TypedColumns:
+    """Return the columns that a function makes, with their types if it gets single rows and no types are given."""
     typed = step.arguments.get("batched", False) is False and "features" not in step.arguments
-    made: TypedColumns = {name: function.types.get(name) if typed else None for name in function.keys}
-    return lambda columns: (
-        {name: kind for name, kind in columns.items() if name in made or not (everything or name in gone)} | made
-    )
+    return {name: function.types.get(name) if typed else None for name in function.keys}
 
 
 def _renamed(step: Call) -> ColumnChange | None:
@@ -206,6 +228,11 @@ def _selected(step: Call) -> ColumnChange | None:
 
 def _listed(step: Call) -> list[str] | None:
     (value,) = _arguments(step, "column_names")
+    return _as_names(value)
+
+
+def _as_names(value: Any) -> list[str] | None:
+    """Return one name or several as a list; None if they are something else."""
     listed = [value] if isinstance(value, str) else value
     known = isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
     return list(listed) if known else None
