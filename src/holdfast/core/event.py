@@ -41,8 +41,8 @@ class Stopper(StrEnum):
     STUDY = "its study"
 
     @property
-    def was_asked(self) -> bool:
-        """Whether it is final, as a person's request or a limit is: then no attempt follows by itself."""
+    def is_final(self) -> bool:
+        """True if no attempt follows by itself, as after the request of a person or a limit."""
         return self not in (Stopper.NAN, Stopper.STALL)
 
 

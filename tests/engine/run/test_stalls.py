@@ -137,7 +137,7 @@ def test_one_that_does_not_stop_is_killed_after_a_minute() -> None:
 
 def test_a_stall_is_nobodys_wish_so_that_another_attempt_may_follow() -> None:
     """Unlike a person's stop, and the timeout."""
-    assert [stopper.was_asked for stopper in (Stopper.STALL, Stopper.PERSON, Stopper.TIMEOUT)] == [False, True, True]
+    assert [stopper.is_final for stopper in (Stopper.STALL, Stopper.PERSON, Stopper.TIMEOUT)] == [False, True, True]
 
 
 def test_a_silence_is_described_with_what_is_known() -> None:

@@ -24,7 +24,7 @@ def fill_checklists(request: TargetRequest, target: Target, checked: CheckedTarg
         target.documents,
         checked.findings,
         checked.skips,
-        let_pass=[finding for finding, _ in checked.let_pass],
+        suppressed=[finding for finding, _ in checked.suppressed],
         left_out=[rule for rule in all_rules() if rule.code not in chosen],
         shown=judge_earlier(find_earlier(request, target), request.path),
     )

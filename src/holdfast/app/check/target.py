@@ -128,7 +128,7 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     return replace(
         checked,
         findings=tuple(sorted(standing, key=_position)),
-        let_pass=tuple(passed),
+        suppressed=tuple(passed),
         can_place=target.can_place,
         path=request.path,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec import structs
 
@@ -29,18 +30,31 @@ CALLS = "calls."
 """How the keys of calls begin that play no part of a job."""
 
 
+@dataclass(frozen=True, slots=True)
+class _RuleText:
+    """What the result says of a finding's rule."""
+
+    code: str = ""
+    name: str = ""
+    why: str = ""
+    source: str = ""
+
+
+NO_RULE: Final = _RuleText()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedTarget:
     """What the rules said of one target.
 
     Attributes:
-        document: What was asked about; of several in one file, the first.
+        document: What was checked; of several in one file, the first.
         method: The job's method, where it has one.
-        resolved: The libraries' versions that the rules were asked about.
+        resolved: The versions of the libraries that it was checked for.
         because: Where those versions come from, and the date of what is known of them.
-        findings: What the rules object to.
-        skips: Those that could not be asked.
-        let_pass: Findings that a comment suppresses, each with the comment.
+        findings: The findings of the rules.
+        skips: The rules that could not be run.
+        suppressed: Findings that a comment suppresses, each with the comment.
         place_edits: Turns a fix into edits of the document's text.
         can_place: Says whether the edits can be placed, faster than placing them; None if nothing is faster.
         path: The target's own file; fixes of others are left to the user.
@@ -53,7 +67,7 @@ class CheckedTarget:
     because: str = ""
     findings: tuple[Finding, ...]
     skips: tuple[Skip, ...]
-    let_pass: tuple[tuple[Finding, Ignore], ...] = ()
+    suppressed: tuple[tuple[Finding, Ignore], ...] = ()
     place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
     can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
     path: str = ""
@@ -166,7 +180,7 @@ def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
                 **structs.asdict(_finding(checked, finding, edits=edits)),
                 suppressed_by=ReportedSuppression(line=ignore.line, reason=ignore.reason),
             )
-            for finding, ignore in checked.let_pass
+            for finding, ignore in checked.suppressed
         ],
         assumed=checked.assumed or None,
     )
@@ -187,10 +201,10 @@ def _named(document: Document, missing: str) -> str:
 
 
 def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> ReportedFinding:
-    rule, place = finding.rule, finding.place or checked.document.place(finding.key)
+    rule, place = finding.rule or NO_RULE, finding.place or checked.document.place(finding.key)
     return ReportedFinding(
-        code=rule.code if rule else "",
-        name=rule.name if rule else "",
+        code=rule.code,
+        name=rule.name,
         severity=severity_of(finding),
         message=finding.message,
         key=finding.key,
@@ -199,8 +213,8 @@ def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> Report
         column=place.column,
         end_line=place.end_line,
         end_column=place.end_column,
-        why=rule.why if rule else "",
-        source=rule.source if rule else "",
+        why=rule.why,
+        source=rule.source,
         fix=_fix(checked, finding, finding.fix, edits=edits) if finding.fix else None,
         cell=place.cell or None,
         origin=place.origin or None,
@@ -213,19 +227,26 @@ def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> 
 
     It is None if its key is not written there, but came from `--set`, say.
     """
-    document, plain = finding.document or checked.document, ReportedFix(safe=fix.safe, title=fix.title)
+    document = finding.document or checked.document
     elsewhere = bool(checked.path) and document.path != checked.path
-    if checked.can_place and fix.edits and not edits and not elsewhere:
-        return plain if checked.can_place(document, fix.edits) else None
+    if edits or elsewhere or not checked.can_place or not fix.edits:
+        return _with_edits(checked, finding, fix, document, elsewhere=elsewhere)
+    return ReportedFix(safe=fix.safe, title=fix.title) if checked.can_place(document, fix.edits) else None
+
+
+def _with_edits(
+    checked: CheckedTarget, finding: Finding, fix: Fix, document: Document, *, elsewhere: bool
+) -> ReportedFix | None:
+    """Return a fix with its edits of the text; None if they cannot be placed."""
     try:
         placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
     if elsewhere:
-        return structs.replace(plain, edits=())
+        return ReportedFix(safe=fix.safe, title=fix.title, edits=())
     place = finding.place or document.place(finding.key)
-    every = (*placed, *fix.text_edits)
-    return structs.replace(plain, edits=[_edit(edit, document.path, place.path) for edit in every])
+    every = [_edit(edit, document.path, place.path) for edit in (*placed, *fix.text_edits)]
+    return ReportedFix(safe=fix.safe, title=fix.title, edits=every)
 
 
 def _edit(edit: TextEdit, document: str, finding: str) -> ReportedEdit:

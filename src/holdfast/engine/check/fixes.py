@@ -60,25 +60,33 @@ class _PlannedFixes:
         """Make a fix too, and tell whether it can be, together with the others."""
         if fix.text_edits:
             return self._adds_text(fix)
-        known = self.edits.get(id(document), [])
+        key = id(document)
+        known = self.edits.get(key, [])
         new = [edit for edit in fix.edits if edit not in known]
-        if any(_quarrel(edit, other) for edit in new for other in known):
+        placed = self._place(document, known, new)
+        is_idle = bool(new) and set(placed) <= set(self.placed.get(key, ()))
+        if not placed or is_idle or self._meets_others(placed, key):
             return False
-        try:
-            placed = self.place_edits(document, [*known, *new])
-        except UsageError:
-            return False
-        is_idle = bool(new) and set(placed) <= set(self.placed.get(id(document), ()))
-        others = {each for key, edits in self.placed.items() if key != id(document) for each in edits}
-        if not placed or is_idle or any(_meet(edit, other) for edit in placed for other in others - set(placed)):
-            return False
-        self.edits[id(document)], self.placed[id(document)] = [*known, *new], placed
+        self.edits[key], self.placed[key] = [*known, *new], placed
         return True
+
+    def _place(self, document: Document, known: Sequence[Edit], new: Sequence[Edit]) -> tuple[TextEdit, ...]:
+        """Return the edits of the text for edits that are known and new ones; none if they cannot be made together."""
+        if any(_quarrel(edit, other) for edit in new for other in known):
+            return ()
+        try:
+            return self.place_edits(document, [*known, *new])
+        except UsageError:
+            return ()
+
+    def _meets_others(self, edits: tuple[TextEdit, ...], key: int) -> bool:
+        """True if edits meet some that are made under another key."""
+        others = {each for other, made in self.placed.items() if other != key for each in made} - set(edits)
+        return any(_meet(edit, other) for edit in edits for other in others)
 
     def _adds_text(self, fix: Fix) -> bool:
         """Make a fix that says itself what becomes of the text; of several documents of one text, once."""
-        others = {each for edits in self.placed.values() for each in edits} - set(fix.text_edits)
-        if any(_meet(edit, other) for edit in fix.text_edits for other in others):
+        if self._meets_others(fix.text_edits, id(fix)):
             return False
         self.placed[id(fix)] = fix.text_edits
         return True

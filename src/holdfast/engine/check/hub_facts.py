@@ -1,6 +1,6 @@
 """Facts about what a job names outside itself, each found on this machine or on the Hub.
 
-What nobody could say something of stands last, with the reason: a rule speaks of the others before it is skipped.
+What is not known stands last, with the reason: a rule reports on the others before it is skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from holdfast.core.reference import Lookup, Reference, ReferenceRole
 from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.references import references
 from holdfast.engine.references.hidden import hidden_references
-from holdfast.engine.references.made import read_made
+from holdfast.engine.references.made import CreatedPaths, read_made
 from holdfast.engine.references.models import named_models
 from holdfast.engine.references.resumed import resumed_from
 
@@ -50,7 +50,7 @@ NOTHING: Final = "the job names nothing of the Hub"
 
 
 class ReferenceResolver:
-    """Where what a job names is looked for: here first, then on the Hub, which is opened when it is asked first."""
+    """Where what a job names is looked for: here first, then on the Hub, which is opened when it is first needed."""
 
     def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]", *, waits: bool = True) -> None:
         """Take what lies here, what gives the Hub, and whether its answers may have to be waited for."""
@@ -72,7 +72,7 @@ class HubFacts:
 
     def __init__(self, document: Document, outside: ReferenceResolver | None) -> None:
         """Take what the job says, and where to look; without that, the job counts as one that names nothing."""
-        self._asked, self._outside = document, outside
+        self._document, self._outside = document, outside
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
@@ -84,25 +84,18 @@ class HubFacts:
         """What the job names without showing it, and what is not here but may be when it is read."""
         if self._outside is None:
             return ()
-        return (*hidden_references(self._asked), *(each for each in self._named_at_all if each.hidden))
+        return (*hidden_references(self._document), *(each for each in self._named_at_all if each.hidden))
 
     @cached_property
     def _named_at_all(self) -> tuple[Reference, ...]:
-        """Everything that the job names; of what it may make itself, with the reason why nobody can say what is there."""
+        """Everything that the job names; of what it may make itself, with the reason why its state then is not known."""
         if self._outside is None:
             return ()
-        here = self._outside.here
-        named = [each for each in references(self._asked) if not each.guard.because]
+        named = [each for each in references(self._document) if not each.guard.because]
         if not any(each.local for each in named):
             return tuple(named)
-        made = read_made(self._asked)
-
-        def placed(each: Reference) -> Reference:
-            is_here = here.has_all(each)
-            is_open = each.local and (each.read is not None or not is_here)
-            return replace(each, hidden=made.why(each.name, here=is_here) or here.elsewhere(each)) if is_open else each
-
-        return tuple(map(placed, named))
+        made, here = read_made(self._document), self._outside.here
+        return tuple(_marked(each, made, here) for each in named)
 
     @property
     def awaited(self) -> frozenset[str]:
@@ -111,7 +104,7 @@ class HubFacts:
         return HUB_FACTS if waits else frozenset()
 
     def concerns(self, rule: Rule) -> bool:
-        """True if there is anything to ask a rule about: one that needs the account is not asked of a job that names nothing on the Hub."""
+        """True if a rule applies to the job: one that needs the account does not if the job names nothing on the Hub."""
         return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
 
     def has(self, name: str) -> bool:
@@ -213,7 +206,7 @@ class HubFacts:
     @property
     def trained_model(self) -> ModelFacts:
         """What is known of the model that is trained, also if the job names others beside it."""
-        trained, _ = named_models(self._asked)
+        trained, _ = named_models(self._document)
         return self.model if trained is None else usable_model(self._find_model(trained))
 
     @property
@@ -228,7 +221,7 @@ class HubFacts:
     @property
     def absent_tokens(self) -> frozenset[str]:
         """Tokens that the job names for the trainer, and that the vocabulary of the base model lacks, if only one is named."""
-        named = {value for key in TOKENS if isinstance(value := self._asked.get(key, None), str)}
+        named = {value for key in TOKENS if isinstance(value := self._document.get(key, None), str)}
         if not named:
             return frozenset()
         base = self._only("model")
@@ -242,7 +235,7 @@ class HubFacts:
     @property
     def checkpoint(self) -> Lookup[bool]:
         """Whether a checkpoint lies in the job's output folder here."""
-        folder = self._asked.get(OUTPUT, None)
+        folder = self._document.get(OUTPUT, None)
         if not isinstance(folder, str) or self._outside is None:
             return Lookup(
                 Reference(role="file", name=OUTPUT, key=OUTPUT), None, "which folder it saves into is not known"
@@ -256,7 +249,7 @@ class HubFacts:
     def checkpoints_within(self) -> Mapping[str, str]:
         """The folders named as a checkpoint that hold checkpoints instead, each with the newest of them."""
         here = self._outside.here if self._outside else None
-        newest = {name: here.newest_checkpoint(name) for name in resumed_from(self._asked)} if here else {}
+        newest = {name: here.newest_checkpoint(name) for name in resumed_from(self._document)} if here else {}
         return {name: found for name, found in newest.items() if found}
 
     def _all_of(self, role: ReferenceRole) -> Iterator[Reference]:
@@ -276,12 +269,12 @@ class HubFacts:
     def _nothing(self, what: str, hidden: Sequence[Reference]) -> SourceError:
         """Return the error of a fact that there is none of: what the job names is hidden, or there is nothing."""
         because = next((each.hidden for each in hidden), what)
-        return SourceError(because, where=self._asked.path, fix="nothing to do")
+        return SourceError(because, where=self._document.path, fix="nothing to do")
 
     @property
     def _places(self) -> ReferenceResolver:
         if self._outside is None:
-            raise SourceError(NOTHING, where=self._asked.path, fix="nothing to do")
+            raise SourceError(NOTHING, where=self._document.path, fix="nothing to do")
         return self._outside
 
     def _find_dataset(self, reference: Reference) -> Dataset:
@@ -324,6 +317,16 @@ class HubFacts:
         return replace(lookup, hint=hint, because=f"{lookup.because}{hint}" if lookup.because else "")
 
 
+def _marked(reference: Reference, made: CreatedPaths, here: "LocalReferences") -> Reference:
+    """Return a reference; one to something on this machine with the reason why it may be another when it is read."""
+    if not reference.local:
+        return reference
+    is_here = here.has_all(reference)
+    if reference.read is None and is_here:
+        return reference
+    return replace(reference, hidden=made.why(reference.name, here=is_here) or here.elsewhere(reference))
+
+
 def _absent(reference: Reference) -> SourceError:
     return SourceError(f"`{reference.name}` is not here", where=reference.name, fix="see what is found of its name")
 
@@ -343,7 +346,7 @@ def usable_dataset(dataset: Dataset, *, evaluated: bool) -> Dataset:
         evaluated: Whether the job names a split of it to evaluate on, which has the same columns.
 
     Raises:
-        SourceError: It cannot be read, which rules about the Hub tell, or nobody says what columns it has.
+        SourceError: It cannot be read, which rules about the Hub report, or its columns are not known.
     """
     _require_readable(dataset.repo)
     if not dataset.columns and not dataset.problem:
@@ -373,5 +376,5 @@ def _require_readable(repo: Repo | None) -> None:
 
 
 def applicable_rules(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:
-    """Yield those of the rules that there is anything to ask about a document."""
+    """Yield the rules that apply to a document."""
     return (rule for rule in rules if document.kind in rule.kinds and facts.concerns(rule))

@@ -1,8 +1,9 @@
 """What is known of the world outside a job, by the names that rules give their parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from holdfast.catalog.api import Api, made
@@ -103,13 +104,17 @@ class JobFacts(HubFacts):
     @property
     def absent_data(self) -> Mapping[str, str]:
         """The files to evaluate on, and those of benchmark tasks, that are not there, by the names that the job gives them, each with the nearest name."""
-        named = [name for each in self._job.evaluate for name in each.dataset]
-        files = [name for name in named if not name.startswith(BUILTIN) and not may_be_repository(name)]
-        files += [name for each in self._job.evaluate for name in each.task if is_task_path(name)]
-        absent = [name for name in files if not self._places.here.holds(name)]
+        absent = [name for name in self._evaluated_files() if not self._places.here.holds(name)]
         for name in absent:
             self._require_decided(Reference(role="dataset", name=name, key="evaluate", local=True), "evaluate")
         return {name: self._places.here.nearest(name) for name in absent}
+
+    def _evaluated_files(self) -> Iterator[str]:
+        """Yield the files that the job names to evaluate on, and then those of benchmark tasks."""
+        for name in chain.from_iterable(each.dataset for each in self._job.evaluate):
+            if not name.startswith(BUILTIN) and not may_be_repository(name):
+                yield name
+        yield from filter(is_task_path, chain.from_iterable(each.task for each in self._job.evaluate))
 
     def _file(self, name: str) -> NamedFile:
         if self._sources.read_file is None:
@@ -192,7 +197,7 @@ class JobFacts(HubFacts):
         from holdfast.engine.plan import asking, hardware, planning  # of a table of models, which few jobs need
 
         try:
-            job, backend = self._asked, self._job.where.backend
+            job, backend = self._document, self._job.where.backend
             if job.get(BACKEND_KEY, None) is None:
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
             if not asking.names_gpus(job, self._here):

@@ -31,7 +31,6 @@ READ_BY_UV: Final = frozenset({"header", "project", "lock"})
 def with_launched(declared: ProjectRequirements, document: Document) -> ProjectRequirements:
     """Return the requirements of a program, given those that it or its project declares and those of its launchers."""
     by = _texts(document, "launch.by")
-    added = _requirements(document, "launch.requirements")
     installed = _requirements(document, "launch.installs")
     if any(each.name in CORE for each in installed) and not BRINGS_ITS_OWN & set(by):
         return ProjectRequirements(
@@ -39,17 +38,30 @@ def with_launched(declared: ProjectRequirements, document: Document) -> ProjectR
         )
     if not by:
         return declared
-    if by[-1] in WITH_THEIR_OWN:
-        base = ProjectRequirements(kind="command", origin=f"what {by[-1]} requires")
-    elif IMAGE_JOB in by and declared.kind != "header":
-        base = ProjectRequirements()  # the image holds the libraries
-    elif ISOLATED & set(by) and declared.kind != "header":
-        base = ProjectRequirements(kind="command", origin="the command line")
-    elif added and declared.kind not in READ_BY_UV:
-        base = ProjectRequirements(kind="command", origin="the command line", python=declared.python)
-    else:
-        base = declared
-    return _with_limits(_joined(base, added), document)
+    added = _requirements(document, "launch.requirements")
+    return _with_limits(_joined(_read_by(by, declared, added), added), document)
+
+
+def _read_by(
+    launchers: list[str], declared: ProjectRequirements, added: tuple[Requirement, ...]
+) -> ProjectRequirements:
+    """Return the requirements that launchers read beside those that they are given."""
+    if launchers[-1] in WITH_THEIR_OWN:
+        return ProjectRequirements(kind="command", origin=f"what {launchers[-1]} requires")
+    if declared.kind == "header":
+        return declared
+    if IMAGE_JOB in launchers:
+        return ProjectRequirements()  # the image holds the libraries
+    if ISOLATED & set(launchers):
+        return ProjectRequirements(kind="command", origin="the command line")
+    return _unless_replaced(declared, added)
+
+
+def _unless_replaced(declared: ProjectRequirements, added: tuple[Requirement, ...]) -> ProjectRequirements:
+    """Return declared requirements; of those that uv does not read, the Python alone if there are others."""
+    if not added or declared.kind in READ_BY_UV:
+        return declared
+    return ProjectRequirements(kind="command", origin="the command line", python=declared.python)
 
 
 def layers(declared: ProjectRequirements, document: Document) -> tuple[ProjectRequirements, ...]:
@@ -69,13 +81,21 @@ def _joined(declared: ProjectRequirements, added: tuple[Requirement, ...]) -> Pr
     """Return requirements with others laid over them: another version takes the declared one's place."""
     if not added:
         return declared
-    names = {each.name for each in added if each.specifier or each.url}
+    names = _names_with_version(added)
     kept = [each for each in declared.requirements if each.name not in names]
     origin = declared.origin if declared.kind == "command" else f"{declared.origin} and the command line"
-    unsure = declared.unsure
-    if declared.exact and any(each.pin is None and each.name in names for each in added):
-        unsure = unsure or "the command line asks for other versions than the lock"
+    unsure = declared.unsure or _doubt(declared, [each for each in added if each.name in names])
     return replace(declared, requirements=(*kept, *added), origin=origin, unsure=unsure)
+
+
+def _names_with_version(requirements: tuple[Requirement, ...]) -> set[str]:
+    return {each.name for each in requirements if each.specifier or each.url}
+
+
+def _doubt(declared: ProjectRequirements, others: list[Requirement]) -> str:
+    """Return why versions are not known that a lock gave before others took their place; empty if they are."""
+    unpinned = declared.exact and any(each.pin is None for each in others)
+    return "the command line asks for other versions than the lock" if unpinned else ""
 
 
 def _with_limits(declared: ProjectRequirements, document: Document) -> ProjectRequirements:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from holdfast.catalog.api import Api
+from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import MissingFactError
 from holdfast.core.numbers import is_count
+from holdfast.core.reference import Reference
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset
@@ -83,7 +85,7 @@ class ProgramFacts(HubFacts):
 
     def __init__(self, context: VersionContext, document: Document) -> None:
         super().__init__(document, context.outside)
-        self._version_context, self._document = context, document
+        self._version_context = context
 
     @property
     def api(self) -> Api:
@@ -146,18 +148,22 @@ class ProgramFacts(HubFacts):
 
     def _loaded(self, flow: DataFlow) -> Dataset:
         """Return the known facts about data as it is loaded."""
-        under = f"{flow.source.key}."
-        reference = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
-        if reference is None or reference.hidden:
-            because = reference.hidden if reference else "the source of the training data is not known"
-            raise SourceError(because, where=flow.source.key, fix="nothing to do")
+        reference = self._reference_of(flow.source)
         if bool(flow.split) == bool(reference.split) and flow.source.path in SPLIT_BY_NAME:
             raise SourceError("it is not one split of what is loaded", where=reference.key, fix="name one split")
-        of_split = replace(reference, split=flow.split) if flow.split else reference
-        found = self._find_dataset(of_split)
+        found = self._find_dataset(replace(reference, split=flow.split or reference.split))
         if found.problem:
             raise SourceError("the data cannot be read", where=reference.key, fix="see what is found of its files")
         return usable_dataset(found, evaluated=False)
+
+    def _reference_of(self, source: Call) -> Reference:
+        """Return the data that a call loads."""
+        under = f"{source.key}."
+        reference = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
+        if reference is None or reference.hidden:
+            because = reference.hidden if reference else "the source of the training data is not known"
+            raise SourceError(because, where=source.key, fix="nothing to do")
+        return reference
 
     @property
     def processes(self) -> int:

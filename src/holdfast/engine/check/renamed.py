@@ -11,6 +11,7 @@ another call, switches that became choices.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from holdfast.core.calls import Call, CallResult, Import, LibraryName
@@ -77,18 +78,23 @@ def _names_anew(finding: Finding) -> bool:
 def _with_new_names(document: Document, findings: Iterable[Finding]) -> Document | None:
     """Return the program with the new names that some findings about it give; None if they give none."""
     ours = [finding for finding in findings if finding.document is document]
-    renames = [edit for finding in ours for edit in _renames(finding)]
-    moves = {old: new for finding in ours for old, new in _moves(finding).items()}
+    renames, moves = [*chain.from_iterable(map(_renames, ours))], dict[str, str]()
+    for finding in ours:
+        moves |= _moves(finding)
     if not renames and not moves:
         return None
-    changed = replace(
+    changed = _with_moves(document, moves)
+    for edit in renames:
+        changed = _renamed(changed, edit)
+    return changed
+
+
+def _with_moves(document: Document, moves: Mapping[str, str]) -> Document:
+    return replace(
         document,
         calls=tuple(_moved(call, moves) for call in document.calls),
         imports=tuple(_imported(each, moves) for each in document.imports),
     )
-    for edit in renames:
-        changed = _renamed(changed, edit)
-    return changed
 
 
 def _renames(finding: Finding) -> list[Rename]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from holdfast.core.document import Document, Unknown, parse_key
@@ -34,7 +35,7 @@ def needed_facts(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 class RuleRunner:
-    """Runs rules on one document, as often as asked: with other facts each time.
+    """Runs rules on one document, each time with other facts.
 
     Attributes:
         document: The document.
@@ -45,7 +46,7 @@ class RuleRunner:
         self._strict = StrictDocument.of(document)
 
     def run(self, rules: Iterable[Rule], facts: Mapping[str, object | MissingFact]) -> Iterator[Finding | Skip]:
-        """Ask each rule, and yield what it objects to, or why it could not be asked.
+        """Yield the findings of rules, and why others are skipped.
 
         Args:
             rules: The rules.
@@ -55,13 +56,13 @@ class RuleRunner:
         for rule in rules:
             if self.document.kind in rule.kinds:
                 self._strict.hidden_reads.clear()
-                yield from _ask(rule, self.document, known, self._strict.hidden_reads)
+                yield from _run(rule, self.document, known, self._strict.hidden_reads)
 
 
 def run_rules(
     rules: Iterable[Rule], document: Document, facts: Mapping[str, object | MissingFact]
 ) -> Iterator[Finding | Skip]:
-    """Yield what rules object to in a document that they are asked about once, or why they could not be asked."""
+    """Yield the findings of rules for a document that they are run on once, and why others are skipped."""
     return RuleRunner(document).run(rules, facts)
 
 
@@ -82,10 +83,10 @@ def _is_written(document: Document, fix: Fix) -> bool:
     return not any(document.place(edit.key).origin for edit in fix.edits)
 
 
-def _ask(
+def _run(
     rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
-    """Yield a rule's findings; a rule that finds nothing after it has read something hidden has decided nothing."""
+    """Yield a rule's findings, or why it is skipped."""
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:
@@ -94,15 +95,25 @@ def _ask(
     findings: list[Finding] = []
     ended = outcome_of(lambda: findings.extend(rule.check(**given)))  # those from before an error stay
     for finding in findings:
-        elsewhere = _given_elsewhere(document, finding.key) if rule.needs & HUB_FACTS else None
-        place = elsewhere or finding.place or document.place(finding.key)
-        fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
-        yield replace(finding, rule=rule, place=place, document=document, fix=fix)
+        yield _placed(finding, rule, document)
+    yield from _skips(rule, ended, {} if findings else reads)
+
+
+def _placed(finding: Finding, rule: Rule, document: Document) -> Finding:
+    """Return a finding with its rule and its place; with its fix if the text holds what the fix changes."""
+    elsewhere = _given_elsewhere(document, finding.key) if rule.needs & HUB_FACTS else None
+    place = elsewhere or finding.place or document.place(finding.key)
+    fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
+    return replace(finding, rule=rule, place=place, document=document, fix=fix)
+
+
+def _skips(rule: Rule, ended: Raised | None, reads: Mapping[str, Unknown]) -> Iterator[Skip]:
+    """Yield why a rule is skipped: it raised, or found nothing after it read something hidden."""
     match ended:
         case Raised(MissingFactError() as missing):
             yield Skip(rule, (missing.name,), missing.because)
         case Raised(error):
             yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")
-        case _ if reads and not findings:
-            key, hidden = next(iter(reads.items()))
-            yield Skip(rule, (key,), hidden.because)
+        case None:
+            for key, hidden in islice(reads.items(), 1):
+                yield Skip(rule, (key,), hidden.because)

@@ -117,22 +117,28 @@ def _in_python(path: str, text: str, cell: int | None) -> Iterator[Ignore]:
     """Yield the ignores of Python source; those before the first error where it is none."""
     if MARK not in text:
         return
-    comments: list[tuple[Place, re.Match[str], bool]] = []
+    lines, tokens = LINE_BREAK.split(text), list(_tokens(text))
+    statements = _statements(tokens)
+    for token in tokens:
+        found = COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
+        if found:
+            row, column = token.start
+            alone = not lines[row - 1][:column].strip()
+            yield _ignore(found, _place(path, row, found, column, cell), lines, statements, alone=alone)
+
+
+def _statements(tokens: Iterable[tokenize.TokenInfo]) -> dict[int, int]:
+    """Return the last line of each statement, by its first."""
     statements: dict[int, int] = {}
-    lines = LINE_BREAK.split(text)
     first: int | None = None
-    for token in _tokens(text):
-        row, column = token.start
+    for token in tokens:
+        row, _ = token.start
         if token.type == tokenize.NEWLINE:
             statements[first or row] = row
             first = None
         elif token.type != tokenize.COMMENT:
             first = first or row
-        elif found := COMMENT.search(token.string):
-            place = _place(path, row, found, column, cell)
-            comments.append((place, found, not lines[row - 1][:column].strip()))
-    for place, found, alone in comments:
-        yield _ignore(found, place, lines, statements, alone=alone)
+    return statements
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:

@@ -57,20 +57,28 @@ def _judged(ignore: Ignore, decided: IgnoreUsage, lines: Sequence[str]) -> Unuse
     """Return the unused part of an ignore comment; None if all of it is used, or may be."""
     row, start, end = _span(ignore)
     text = lines[row - 1][start - 1 : end - 1]
-    behind = CODES.match(ignore.reason) if ignore.codes == ALL else None
-    codes = tuple(re.findall(r"\w+", behind["codes"])) if behind else ()
-    if behind and not decided.unknown(codes):
-        edits = (_bracketed(ignore, codes, behind.end(), text),)
-        remedy = f"write `ignore[{', '.join(codes)}]`"
-        return UnusedIgnore(place=ignore.place, text=text, meant=codes, remedy=remedy, edits=edits)
+    if unbracketed := _unbracketed(ignore, decided, text):
+        return unbracketed
     unknown = decided.unknown(ignore.codes)
     unused = decided.unused((code for code in ignore.codes if code not in unknown), ignore)
-    kept = [code for code in ignore.codes if code not in (*unknown, *unused)]
+    of_no_use = (*unknown, *unused)
+    kept = [code for code in ignore.codes if code not in of_no_use]
     idle = UnusedIgnore(place=ignore.place, text=text, unknown=unknown, unused=tuple(filter(None, unused)))
     if not kept:
         return replace(idle, edits=(_without(ignore, lines),))
-    remedy = f"remove {', '.join((*unknown, *unused))}"
-    return replace(idle, remedy=remedy, edits=(_with_codes(ignore, kept, text),)) if unknown or unused else None
+    remedy = f"remove {', '.join(of_no_use)}"
+    return replace(idle, remedy=remedy, edits=(_with_codes(ignore, kept, text),)) if of_no_use else None
+
+
+def _unbracketed(ignore: Ignore, decided: IgnoreUsage, text: str) -> UnusedIgnore | None:
+    """Return an ignore whose codes stand behind it, without the brackets; None if it has none there."""
+    behind = CODES.match(ignore.reason) if ignore.codes == ALL else None
+    codes = tuple(re.findall(r"\w+", behind["codes"])) if behind else ()
+    if behind is None or decided.unknown(codes):
+        return None
+    remedy = f"write `ignore[{', '.join(codes)}]`"
+    edits = (_bracketed(ignore, codes, behind.end(), text),)
+    return UnusedIgnore(place=ignore.place, text=text, meant=codes, remedy=remedy, edits=edits)
 
 
 def _without(ignore: Ignore, lines: Sequence[str]) -> TextEdit:

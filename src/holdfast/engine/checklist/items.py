@@ -1,24 +1,24 @@
 """The items of the three checklists, and how each can be seen in what was read.
 
 An item fails where a rule that it rests on objects to something. Where none does, its `look` says what it sees: a pass
-needs something that shows it, and what nobody can see from here is unknown. Source of the items: the checklists
+needs something that shows it, and what cannot be seen from here is unknown. Source of the items: the checklists
 "before you submit", "script quality" and "job configuration" that go with agents' training skills.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, providers
-from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
+from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, Submission, submissions
 from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
 from holdfast.engine.references.table import BUILDERS
 from holdfast.engine.script.control_flow import is_conditional, swallowing_line
-from holdfast.engine.script.started import starts
+from holdfast.engine.script.started import ProgramStart, starts
 from holdfast.results.check import ItemVerdict
 
 PREFLIGHT, SCRIPT, JOB = "pre-flight", "script", "job"
@@ -52,7 +52,7 @@ class Item:
 
     Attributes:
         name: Its name, for programs.
-        asks: What is asked, as a statement that holds where it passes.
+        asks: A statement that holds where it passes.
         lists: The checklists on which it stands.
         codes: The rules that it rests on: what one of them objects to makes it fail.
         look: What one document shows of it, where none does.
@@ -84,12 +84,16 @@ def _not_applicable(because: str) -> ItemState:
 def _repositories(job: Document) -> ItemState:
     if job.kind == "job":  # else the rules about its model and its data would have been skipped
         return _pass("model and data lie on this machine, and were looked at")
-    named = [value for key in ("model.path", *_data_key(job)) if (value := job.get(key)) is not ABSENT]
+    named = _named_repositories(job)
     if not named and not _trains(job):
         return _not_applicable("it names no model and no data")
     if not named or not all(isinstance(name, str) for name in named):
         return _unknown("which they are is not known before it runs")
-    return _pass(f"{' and '.join(f'`{name}`' for name in named)} can be read")
+    return _pass(f"{' and '.join(map('`{}`'.format, named))} can be read")
+
+
+def _named_repositories(job: Document) -> list[Any]:
+    return [value for key in ("model.path", *_data_key(job)) if (value := job.get(key)) is not ABSENT]
 
 
 def _data_key(job: Document) -> tuple[str, ...]:
@@ -127,47 +131,65 @@ def _dependencies(job: Document) -> ItemState:
 
 def _build_tools(job: Document) -> ItemState:
     if job.kind == "job":
-        system = job.get("environment.system", None)
-        because = (
-            f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
-        )
-        return (
-            _pass(because, _at(job, "environment.system")) if because else _not_applicable("it starts no other program")
-        )
+        return _system_packages(job)
     started = list(starts(job))
-    named = {each.name for each in declared_requirements(job).values()}
-    installed = named | {word for each in started if "install" in each.words for word in each.words}
+    installed = _installed(job, started)
     foreign = [each for each in started if not each.is_always_there]
     missing = next((each for each in foreign if each.program not in installed), None)
     if missing:
-        which = f"`{missing.program}` has to be there" if missing.program else "which program this starts is not known"
-        return _unknown(which, missing.call.name_place)
+        return _not_installed(missing)
     if not foreign:
         return _not_applicable("it starts no program that would have to be installed")
     return _pass("it installs every program that it starts", foreign[0].call.name_place)
 
 
+def _not_installed(start: ProgramStart) -> ItemState:
+    which = f"`{start.program}` has to be there" if start.program else "which program this starts is not known"
+    return _unknown(which, start.call.name_place)
+
+
+def _system_packages(job: Document) -> ItemState:
+    system = job.get("environment.system", None)
+    if not system or not _is_list(system):
+        return _not_applicable("it starts no other program")
+    return _pass(f"the script installs {', '.join(map(str, system))} first", _at(job, "environment.system"))
+
+
+def _installed(job: Document, started: Iterable[ProgramStart]) -> set[str]:
+    """Return the packages that a program declares, and the words of the commands by which it installs others."""
+    commands = [each.words for each in started if "install" in each.words]
+    return {each.name for each in declared_requirements(job).values()}.union(*commands)
+
+
 def _timeout(job: Document) -> ItemState:
     if job.kind == "job":
-        given = job.get("where.timeout", None)
-        if given is not None:
-            return _pass(f"it is {given}", _at(job, "where.timeout"))
-        return _not_applicable("a run on this machine has no timeout")  # elsewhere, JOB101 objects
+        return _job_timeout(job)
     sent = list(submissions(job))
-    for each in sent:
-        given = each.given("timeout")
-        if given is ABSENT:
-            why = (
-                f"the Hub's default of {DEFAULT_TIMEOUT} applies"
-                if each.complete
-                else "not all that is given can be seen"
-            )
-            return _unknown(why, each.place() or _at(job, each.key()))
-        if isinstance(given, Unknown):
-            return _unknown(f"`timeout`: {given.because}", _at(job, each.key("timeout")))
+    unseen = next(filter(None, (_unseen_timeout(job, each) for each in sent)), None)
+    if unseen:
+        return unseen
     if not sent:
         return _unknown("it does not say where it will run")
     return _pass(f"it is {sent[0].given('timeout')}", _at(job, sent[0].key("timeout")))
+
+
+def _job_timeout(job: Document) -> ItemState:
+    given = job.get("where.timeout", None)
+    if given is None:
+        return _not_applicable("a run on this machine has no timeout")  # elsewhere, JOB101 objects
+    return _pass(f"it is {given}", _at(job, "where.timeout"))
+
+
+def _unseen_timeout(job: Document, sent: Submission) -> ItemState | None:
+    """Return why the timeout of a job that a program sends is not known; None if it is."""
+    given = sent.given("timeout")
+    if given is ABSENT:
+        default = f"the Hub's default of {DEFAULT_TIMEOUT} applies"
+        why = default if sent.complete else "not all that is given can be seen"
+        return _unknown(why, sent.place() or _at(job, sent.key()))
+    if isinstance(given, Unknown):
+        return _unknown(f"`timeout`: {given.because}", _at(job, sent.key("timeout")))
+    return None
 
 
 def _time_enough(job: Document) -> ItemState:
@@ -178,60 +200,81 @@ def _time_enough(job: Document) -> ItemState:
 
 def _pushed(job: Document) -> ItemState:
     if job.kind == "job":
-        if job.get("output.push_to", None):
-            return _pass("the script pushes the model, and waits for it", _at(job, "output.push_to"))
-        stays = backend_of(job).is_here
-        return _not_applicable("the model stays on this machine") if stays else _unknown("it is not pushed")
-    place = _pushes(job)
-    if place:
-        hidden = is_notebook(job.path) or is_conditional(job.text, place.line or 0)
-        surely = job.get("train.push_to_hub", None) is True or not hidden
-        return _pass("it is pushed here", place) if surely else _unknown("it may be pushed here", place)
+        return _pushed_by_job(job)
+    if place := _pushes(job):
+        return _pushed_at(job, place)
     if isinstance(job.get("train.push_to_hub"), Unknown):
         return _unknown("whether `push_to_hub` is on is not known", _at(job, "train.push_to_hub"))
     return _unknown("it is not pushed, as far as can be seen") if _trains(job) else _not_applicable("it trains nothing")
 
 
+def _pushed_by_job(job: Document) -> ItemState:
+    if job.get("output.push_to", None):
+        return _pass("the script pushes the model, and waits for it", _at(job, "output.push_to"))
+    stays = backend_of(job).is_here
+    return _not_applicable("the model stays on this machine") if stays else _unknown("it is not pushed")
+
+
+def _pushed_at(job: Document, place: Place) -> ItemState:
+    hidden = is_notebook(job.path) or is_conditional(job.text, place.line or 0)
+    surely = job.get("train.push_to_hub", None) is True or not hidden
+    return _pass("it is pushed here", place) if surely else _unknown("it may be pushed here", place)
+
+
 def _token(job: Document) -> ItemState:
-    secrets = job.get("environment.secrets", None)
-    if _is_list(secrets) and "HF_TOKEN" in secrets:
+    if _holds_token(job.get("environment.secrets", None), list):
         return _pass("HF_TOKEN is among the secrets", _at(job, "environment.secrets"))
     if job.kind == "job":
-        pushes = job.get("output.push_to", None)
-        return _pass("a token is at hand here") if pushes else _not_applicable("it pushes nothing")
-    sent = [each for each in submissions(job) if each.call]
-    for each in sent:
-        given = job.get(each.key("secrets"))
-        if not isinstance(given, dict) or "HF_TOKEN" not in given:
-            return _unknown("it is sent without HF_TOKEN, as far as can be seen", each.place() or _at(job, each.key()))
-    if sent:
-        return _pass("HF_TOKEN is sent along", _at(job, sent[0].key("secrets")))
+        return _job_token(job)
+    if sent := _sent(job):
+        return _sent_token(job, sent)
     if not backend_of(job).shares_files:
         return _unknown("HF_TOKEN is not among the secrets", _at(job, "where.backend"))
-    pushes = _pushes(job)
-    return (
-        _unknown("whether a token is set can be checked only where it runs", pushes)
-        if pushes
-        else _not_applicable("no push")
-    )
+    if place := _pushes(job):
+        return _unknown("whether a token is set can be checked only where it runs", place)
+    return _not_applicable("no push")
+
+
+def _job_token(job: Document) -> ItemState:
+    pushes = job.get("output.push_to", None)
+    return _pass("a token is at hand here") if pushes else _not_applicable("it pushes nothing")
+
+
+def _sent_token(job: Document, sent: Sequence[Submission]) -> ItemState:
+    for each in sent:
+        if not _holds_token(job.get(each.key("secrets")), dict):
+            return _unknown("it is sent without HF_TOKEN, as far as can be seen", each.place() or _at(job, each.key()))
+    return _pass("HF_TOKEN is sent along", _at(job, sent[0].key("secrets")))
+
+
+def _sent(job: Document) -> list[Submission]:
+    """Return the jobs that a program sends by calls."""
+    return [each for each in submissions(job) if each.call]
+
+
+def _holds_token(secrets: Any, kind: type[list[Any]] | type[dict[str, Any]]) -> bool:
+    return isinstance(secrets, kind) and "HF_TOKEN" in secrets
 
 
 def _errors(job: Document) -> ItemState:
     if job.kind == "job":
         return _pass("the script that holdfast writes stops at the first error, and says what to do")
-    training = [call for call in job.calls if call.name == "train"]
-    started = list(starts(job))
-    if not training and not started:
+    trains, started = any(call.name == "train" for call in job.calls), list(starts(job))
+    if not trains and not started:
         return _not_applicable("it neither trains nor starts a program by itself")
     if is_notebook(job.path):
         return _unknown("cells are not searched for what catches errors")
-    if training and (line := swallowing_line(job.text)):
+    return _caught(job, started, trains=trains)
+
+
+def _caught(job: Document, started: Iterable[ProgramStart], *, trains: bool) -> ItemState:
+    line = swallowing_line(job.text) if trains else None
+    if line:
         return _unknown("what `train()` raises may be caught", Place(job.path, line))
-    for each in started:
-        if not each.checked:
-            return _unknown(
-                "this goes on where the program fails, unless its result is looked at", each.call.name_place
-            )
+    unchecked = next((each for each in started if not each.checked), None)
+    if unchecked:
+        place = unchecked.call.name_place
+        return _unknown("this goes on where the program fails, unless its result is looked at", place)
     return _pass("nothing catches what `train()` raises, and each program that it starts is checked")
 
 

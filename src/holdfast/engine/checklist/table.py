@@ -1,7 +1,7 @@
 """The three checklists that one goes through before a job is sent, as one table of verdicts.
 
-A rule that could not be asked shows nothing, and neither does silence alone: an item passes only where something in the
-job shows that it does.
+A rule that could not be run shows nothing, and neither does the absence of findings: an item passes only if something in
+the job shows that it does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ def checklist(
     findings: Iterable[Finding],
     skips: Iterable[Skip],
     *,
-    let_pass: Iterable[Finding] = (),
+    suppressed: Iterable[Finding] = (),
     left_out: Iterable[Rule] = (),
     shown: Mapping[str, ItemState] = MappingProxyType({}),
 ) -> tuple[ChecklistRow, ...]:
@@ -64,17 +64,17 @@ def checklist(
     Args:
         documents: What was read: one document for each training.
         findings: What the rules object to in it.
-        skips: The rules that could not be asked.
-        let_pass: Findings that a comment lets pass.
-        left_out: The rules that nobody asked.
+        skips: The rules that could not be run.
+        suppressed: Findings that a comment suppresses.
+        left_out: The rules that were not selected.
         shown: What earlier commands have shown, by item.
     """
     kinds = {document.kind for document in documents}
-    unasked = {rule.code: "not selected" for rule in left_out if kinds & rule.kinds}
-    unasked |= {_code(each): "suppressed by a comment" for each in let_pass}
-    unasked |= {skip.rule.code: f"skipped: {skip.because}" for skip in skips}
+    not_run = {rule.code: "not selected" for rule in left_out if kinds & rule.kinds}
+    not_run |= {_code(each): "suppressed by a comment" for each in suppressed}
+    not_run |= {skip.rule.code: f"skipped: {skip.because}" for skip in skips}
     objections = [each for each in findings if severity_of(each) is not Severity.INFO]
-    return tuple(_row(item, documents, objections, unasked, shown) for item in ITEMS)
+    return tuple(_row(item, documents, objections, not_run, shown) for item in ITEMS)
 
 
 def checklist_items(rows: Iterable[ChecklistRow]) -> list[ChecklistItem]:
@@ -96,25 +96,43 @@ def _row(
     item: Item,
     documents: Sequence[Document],
     objections: Sequence[Finding],
-    unasked: Mapping[str, str],
+    not_run: Mapping[str, str],
     shown: Mapping[str, ItemState],
 ) -> ChecklistRow:
     against = [each for each in objections if _code(each) in item.codes]
     if against:
-        evidence = tuple(VerdictEvidence(_code(each), each.place) for each in against)
-        return ChecklistRow(item, ItemVerdict.FAIL, against[0].message, evidence)
-    seen = [shown[item.name]] if item.name in shown else [item.look(each) for each in _judged(item, documents)]
-    worst = min(
-        seen,
-        key=lambda each: WORST_FIRST.index(each.status),
-        default=ItemState(ItemVerdict.UNKNOWN, "nothing was read"),
-    )
-    silent = [code for code in item.codes if code in unasked]
-    if worst.status is ItemVerdict.PASS and silent:
-        reasons = {unasked[code]: [each for each in silent if unasked[each] == unasked[code]] for code in silent}
-        because = "; ".join(f"{', '.join(codes)} {reason}" for reason, codes in reasons.items())
+        return ChecklistRow(item, ItemVerdict.FAIL, against[0].message, tuple(map(_against, against)))
+    state = _worst_state(item, documents, shown)
+    silent = [code for code in item.codes if code in not_run]
+    if silent and state.status is ItemVerdict.PASS:
+        because = _reasons(silent, not_run)
         return ChecklistRow(item, ItemVerdict.UNKNOWN, because, tuple(map(VerdictEvidence, silent)))
-    return ChecklistRow(item, worst.status, worst.because, (VerdictEvidence(place=worst.place),) if worst.place else ())
+    return ChecklistRow(item, state.status, state.because, _where(state))
+
+
+def _worst_state(item: Item, documents: Sequence[Document], shown: Mapping[str, ItemState]) -> ItemState:
+    """Return what earlier commands have shown of an item, or else the worst that the documents show."""
+    if item.name in shown:
+        return shown[item.name]
+    seen = [item.look(each) for each in _judged(item, documents)]
+    unread = ItemState(ItemVerdict.UNKNOWN, "nothing was read")
+    return min(seen, key=lambda each: WORST_FIRST.index(each.status), default=unread)
+
+
+def _against(finding: Finding) -> VerdictEvidence:
+    return VerdictEvidence(_code(finding), finding.place)
+
+
+def _reasons(codes: Iterable[str], not_run: Mapping[str, str]) -> str:
+    """Return why rules were not run, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for code in codes:
+        reasons.setdefault(not_run[code], []).append(code)
+    return "; ".join(f"{', '.join(codes)} {reason}" for reason, codes in reasons.items())
+
+
+def _where(state: ItemState) -> tuple[VerdictEvidence, ...]:
+    return (VerdictEvidence(place=state.place),) if state.place else ()
 
 
 def _judged(item: Item, documents: Sequence[Document]) -> Sequence[Document]:

@@ -43,17 +43,17 @@ Decision = tuple[Diagnosed] | tuple[Diagnosed, Remedied]
 """The cause of a failure, with the pause before the next attempt, if there is to be one; and what is changed for it."""
 
 
-def ended_unasked(state: RunState) -> bool:
+def failed_by_itself(state: RunState) -> bool:
     """True if the newest attempt failed, and its end was not requested."""
     current = state.current
     return (
-        current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not was_asked_to_end(state)
+        current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not is_end_requested(state)
     )
 
 
-def was_asked_to_end(state: RunState) -> bool:
+def is_end_requested(state: RunState) -> bool:
     """True if a person, or a limit that a person set, asked for the newest attempt's end."""
-    return state.stop is not None and state.stop.was_asked
+    return state.stop is not None and state.stop.is_final
 
 
 def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None = None) -> Decision:
@@ -65,19 +65,29 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
         attempts: How many attempts it may have.
         plan: What its attempts start from; without it nothing can be changed.
     """
-    if not ended_unasked(state) or len(state.attempts) >= attempts or _is_final(state):
+    if not failed_by_itself(state) or len(state.attempts) >= attempts or _is_final(state):
         return (cause,)
-    if cause.name == NO_NETWORK and _has_done_steps(state):
-        cause = replace(cause, retry="yes")
     job = remedied_job(plan, state.remedies) if plan else None
     if _is_by_people(cause, state):
         return (_after_kill(cause, state, job),)
-    if cause.name and (cause.confidence < CERTAIN or cause.retry == "yes"):
-        return (_again(cause, state) if cause.confidence >= CERTAIN else _uncertain(cause),)
-    if job is None or plan is None or state.current is None:
-        return (replace(cause, stops="a script is not changed by itself" if cause.name and plan else ""),)
     if not cause.name:
         return (_again_once(cause, state, job),)
+    return _decide_known(_with_retry(cause, state), state, job, plan)
+
+
+def _with_retry(cause: Diagnosed, state: RunState) -> Diagnosed:
+    """Return a cause; with advice to try again if it is a network that was there when training began."""
+    return replace(cause, retry="yes") if cause.name == NO_NETWORK and _has_done_steps(state) else cause
+
+
+def _decide_known(cause: Diagnosed, state: RunState, job: Job | None, plan: Plan | None) -> Decision:
+    """Return a known cause with what follows from it."""
+    if cause.confidence < CERTAIN:
+        return (_uncertain(cause),)
+    if cause.retry == "yes":
+        return (_again(cause, state),)
+    if job is None or plan is None or state.current is None:
+        return (replace(cause, stops="a script is not changed by itself" if plan else ""),)
     return _change(cause, state, state.current, job, plan)
 
 
@@ -117,7 +127,7 @@ def _uncertain(cause: Diagnosed) -> Diagnosed:
 
 
 def _after_kill(cause: Diagnosed, state: RunState, job: Job | None) -> Diagnosed:
-    """Return a cause that counts as a person's wish; with a pause where the job says that SIGKILL and SIGTERM are nobody's."""
+    """Return a cause that counts as a person's wish; with a pause if the job says that SIGKILL and SIGTERM do not."""
     if job is None or state.current is None or not _was_killed(state.current):
         return cause
     if "killed" not in job.recover.allow:
@@ -133,12 +143,13 @@ def _was_killed(attempt: AttemptState) -> bool:
     return is_here and (attempt.exit_code == -SIGKILL or (attempt.end or NO_END).because == SIGTERM.name)
 
 
-def _again_once(cause: Diagnosed, state: RunState, job: Job) -> Diagnosed:
+def _again_once(cause: Diagnosed, state: RunState, job: Job | None) -> Diagnosed:
     """Return an unknown cause, with the one more attempt that a job may permit against any of them."""
-    tried = any(each.diagnosed and not each.diagnosed.name for each in state.attempts[:-1])
+    if job is None:
+        return replace(cause, stops="")
     if "unknown_once" not in job.recover.allow:
         return replace(cause, stops="the cause is unknown, and `recover.allow` does not have `unknown_once`")
-    if tried:
+    if any(each.diagnosed and not each.diagnosed.name for each in state.attempts[:-1]):
         return replace(cause, stops="the cause is unknown for the second time")
     return replace(cause, next_s=FIRST_PAUSE_S)
 

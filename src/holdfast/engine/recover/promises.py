@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import TrainingStarted
 
@@ -12,14 +13,21 @@ ROWS = ("per_device_train_batch_size", "gradient_accumulation_steps")
 def broken_promises(state: RunState) -> Iterator[str]:
     """Yield what the newest attempt does otherwise than the remedy before it said; nothing before it has begun to train."""
     for before, after in pairwise(state.attempts[-2:]):
-        if before.remedy is None or before.started is None or after.started is None:
-            continue
-        rows = [rows_of_step(each.started) for each in (before, after) if each.started]
-        if "effective_batch" in before.remedy.keeps and None not in rows and rows[0] != rows[1]:
-            yield f"a step has {rows[1]} rows, and had {rows[0]}"
-        steps = (before.started.max_steps, after.started.max_steps)
-        if "data_order" in before.remedy.keeps and None not in steps and steps[0] != steps[1]:
-            yield f"training has {steps[1]} steps, and had {steps[0]}"
+        if before.remedy and before.started and after.started:
+            yield from _broken(before.remedy, before.started, after.started)
+
+
+def _broken(remedy: AppliedRemedy, before: TrainingStarted, after: TrainingStarted) -> Iterator[str]:
+    had, has = rows_of_step(before), rows_of_step(after)
+    if "effective_batch" in remedy.keeps and _differ(had, has):
+        yield f"a step has {has} rows, and had {had}"
+    if "data_order" in remedy.keeps and _differ(before.max_steps, after.max_steps):
+        yield f"training has {after.max_steps} steps, and had {before.max_steps}"
+
+
+def _differ(had: int | None, has: int | None) -> bool:
+    """True if two numbers are known, and not the same."""
+    return None not in (had, has) and had != has
 
 
 def rows_of_step(started: TrainingStarted) -> int | None:

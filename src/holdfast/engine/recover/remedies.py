@@ -29,26 +29,20 @@ def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
     if job.attempt.lost and job.attempt.lost.is_proven:
         yield from _without_lost_steps(job, job.attempt.lost)
         return
-    ladder = LADDERS.get(job.cause.name)
-    if ladder:
+    if ladder := LADDERS.get(job.cause.name):
         yield from ladder(job)
         return
     if own := OWN.get(job.cause.name):
         yield from own(job)
-    if changes := tuple(_suggested_changes(job)):
-        permissions: list[Permission] = [permission for each in changes if (permission := SUGGESTED[each.key])]
-        yield AppliedRemedy(
-            permission=permissions[0] if permissions else None,
-            because=job.cause.fix or job.cause.title,
-            changes=changes,
-        )
+    yield from _suggested_remedy(job)
 
 
-def _suggested_changes(job: FailedJob) -> Iterator[SettingChange]:
-    """Yield the changes that the signature names, if all of them may be made by themselves."""
-    changes = [change for each in job.cause.suggested if (change := _suggested(job, each))]
-    if len(changes) == len(job.cause.suggested):
-        yield from changes
+def _suggested_remedy(job: FailedJob) -> Iterator[AppliedRemedy]:
+    """Yield the remedy that the signature names, if all of its changes may be made by themselves."""
+    changes = tuple(change for each in job.cause.suggested if (change := _suggested(job, each)))
+    if changes and len(changes) == len(job.cause.suggested):
+        permission = next((permission for each in changes if (permission := SUGGESTED[each.key])), None)
+        yield AppliedRemedy(permission=permission, because=job.cause.fix or job.cause.title, changes=changes)
 
 
 def _suggested(job: FailedJob, suggested: Remedy) -> SettingChange | None:

@@ -42,21 +42,8 @@ def remedied_plan(plan: Plan, remedies: Iterable[AppliedRemedy]) -> Plan:
     job = remedied_job(plan, remedies)
     if job is None or not remedies:
         return plan
-    variables = {**plan.variables, **_changed_variables(job, remedies)}
-    if skips := [remedy.skips for remedy in remedies if remedy.skips]:
-        variables[SKIPPED] = ",".join(f"{first}-{last}" for first, last in skips)
-    gone = {
-        change.key.rpartition(".")[2]
-        for remedy in remedies
-        for change in remedy.changes
-        if change.key.startswith(VARIABLES) and change.after is None
-    }
-    return replace(
-        plan,
-        script=_script(plan, job),
-        hardware=job.where.hardware,
-        variables={name: value for name, value in variables.items() if name not in gone},
-    )
+    variables = _variables(plan, job, remedies)
+    return replace(plan, script=_script(plan, job), hardware=job.where.hardware, variables=variables)
 
 
 VARIABLES: Final = "environment.variables."
@@ -64,14 +51,22 @@ SKIPPED: Final = "HOLDFAST_SKIP"
 """The variable that tells `payload/runtime.py` which steps to skip."""
 
 
-def _changed_variables(job: Job, remedies: Iterable[AppliedRemedy]) -> dict[str, str]:
-    names = [
-        change.key.removeprefix(VARIABLES)
-        for remedy in remedies
-        for change in remedy.changes
-        if change.key.startswith(VARIABLES)
-    ]
-    return {name: job.environment.variables[name] for name in names if name in job.environment.variables}
+def _variables(plan: Plan, job: Job, remedies: Iterable[AppliedRemedy]) -> dict[str, str]:
+    """Return the environment variables of a plan as the remedies leave them."""
+    changed, own = _changed_variables(remedies), job.environment.variables
+    variables = {**plan.variables, **{name: own[name] for name in changed if name in own}}
+    if skipped := _skipped_steps(remedies):
+        variables[SKIPPED] = skipped
+    return {name: value for name, value in variables.items() if name in own or name not in changed}
+
+
+def _skipped_steps(remedies: Iterable[AppliedRemedy]) -> str:
+    return ",".join("{}-{}".format(*remedy.skips) for remedy in remedies if remedy.skips)
+
+
+def _changed_variables(remedies: Iterable[AppliedRemedy]) -> list[str]:
+    keys = [change.key for remedy in remedies for change in remedy.changes]
+    return [key.removeprefix(VARIABLES) for key in keys if key.startswith(VARIABLES)]
 
 
 def _script(plan: Plan, job: Job) -> str:

@@ -4,7 +4,7 @@ From the history alone: no registry is asked, nothing is installed. As `uv` does
 together, those that are declared first; with `lowest`, the lowest that each declared range admits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,9 +37,7 @@ def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder
     python = choose_python(declared.python, python)
     known, date = packages(folder), made(folder=folder)
     wanted = constraints_of(declared.requirements, python)
-    about = Resolution(
-        declared={name: each.first for name, each in wanted.items() if name in known}, python=python, date=date
-    )
+    about = Resolution(declared=_first_requirements(wanted, known), python=python, date=date)
     if declared.unsure:
         return replace(about, unknown=dict.fromkeys(known, declared.unsure))
     if declared.exact:
@@ -55,6 +53,11 @@ def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder
     return _with_lowest(_answer(puzzle, about), puzzle)
 
 
+def _first_requirements(wanted: Mapping[str, Constraint], known: Sequence[str]) -> dict[str, Requirement]:
+    """Return the first requirement of each package that has a history."""
+    return {name: each.first for name, each in wanted.items() if name in known}
+
+
 def resolved_by(
     declared: ProjectRequirements,
     newest: Mapping[str, str],
@@ -68,28 +71,30 @@ def resolved_by(
     Args:
         declared: What was resolved.
         newest: The version of each package, by importable name.
-        lowest: The same with the lowest release that each declared range admits; None if it was not asked for.
+        lowest: The same with the lowest release that each declared range admits; None if that was not resolved.
         python: The Python it holds for.
         folder: Where the histories lie.
     """
     date, known = made(folder=folder), packages(folder)
-    there = {name: _among(newest, name, folder) for name in known if name in newest}
-    below = {name: _among(lowest, name, folder) for name in known if lowest and name in lowest}
-    found = {name: version for name, version in there.items() if version}
+    there, below = _released(newest, folder), _released(lowest or {}, folder)
+    outside = [name for name, version in there.items() if not version]
     return Resolution(
-        newest=found,
-        lowest={name: version for name, version in below.items() if version} if below not in ({}, there) else None,
-        unknown={
-            name: f"{name} {newest[name]} is not among the releases known on {date}"
-            for name, version in there.items()
-            if not version
-        },
-        declared={
-            name: wish.first for name, wish in constraints_of(declared.requirements, python).items() if name in known
-        },
+        newest=_named(there),
+        lowest=_named(below) if below not in ({}, there) else None,
+        unknown={name: f"{name} {newest[name]} is not among the releases known on {date}" for name in outside},
+        declared=_first_requirements(constraints_of(declared.requirements, python), known),
         python=python,
         date=date,
     )
+
+
+def _released(versions: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the versions of packages that have a history; empty where a version is not among the releases."""
+    return {name: _among(versions, name, folder) for name in packages(folder) if name in versions}
+
+
+def _named(versions: Mapping[str, str]) -> dict[str, str]:
+    return {name: version for name, version in versions.items() if version}
 
 
 def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
@@ -146,19 +151,36 @@ def _answer(inputs: ResolverInput, about: Resolution) -> Resolution:
 def _unknown(inputs: ResolverInput, domains: Domains) -> dict[str, str]:
     """Return the packages whose version is not known, and why."""
     unknown = {name: inputs.outside_because(name) for name, choice in domains.items() if choice & OUTSIDE}
-    fixed = {name for name, wish in inputs.wishes.items() if wish.pin}
-    for name, other in upper_bounded(wish.first.name for wish in inputs.wishes.values()).items():
+    fixed = frozenset(name for name, wish in inputs.wishes.items() if wish.pin)
+    for doubts in (_directly_bounded, _indirectly_bounded, _dependent):
+        for name, because in doubts(inputs, domains, fixed):
+            unknown.setdefault(name, because)
+    return unknown
+
+
+Doubts = Iterator[tuple[str, str]]
+"""Packages whose version may be another one, each with the reason."""
+
+
+def _directly_bounded(inputs: ResolverInput, domains: Domains, fixed: frozenset[str]) -> Doubts:
+    bounded = upper_bounded(wish.first.name for wish in inputs.wishes.values())
+    for name, other in bounded.items():
         if name in domains and name not in fixed:
-            unknown.setdefault(name, f"{other} decides which {name} fits")
+            yield name, f"{other} decides which {name} fits"
+
+
+def _indirectly_bounded(inputs: ResolverInput, domains: Domains, fixed: frozenset[str]) -> Doubts:
     for name, needed, other in indirect_bounds(domains, inputs.search):
         held_back = other in domains and domains[other] != inputs.newest(other)
-        doubtful = {other} | ({name} if held_back else set())
-        for each in (doubtful & set(domains)) - fixed:
-            unknown.setdefault(each, f"{needed}, which {name} needs, decides which {other} fits")
+        doubtful = {other, name} if held_back else {other}
+        for each in (doubtful & domains.keys()) - fixed:
+            yield each, f"{needed}, which {name} needs, decides which {other} fits"
+
+
+def _dependent(inputs: ResolverInput, domains: Domains, fixed: frozenset[str]) -> Doubts:
     for source, needed_by_it in sources(domains, inputs.wishes, inputs.search):
         for name in affected_packages(needed_by_it, domains, inputs.search, fixed):
-            unknown.setdefault(name, f"it depends on what {source} needs, which is not known")
-    return unknown
+            yield name, f"it depends on what {source} needs, which is not known"
 
 
 def _unsolved(inputs: ResolverInput, blamed: tuple[str, ...], about: Resolution) -> Resolution:

@@ -5,7 +5,7 @@ elsewhere, a release that the history does not have, a variable in place of a ve
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -37,19 +37,29 @@ def assume_versions(
         folder: Where the histories lie.
     """
     known = packages(folder)
-    lacking = [name for name in used if name in known and name not in resolution.newest]
-    lacking = [name for name in lacking if _may_be_assumed(declared, name)]
+    unknown = [name for name in used if name in known and name not in resolution.newest]
+    lacking = [name for name in unknown if _may_be_assumed(declared, name)]
+    if not resolution.conflict:
+        return _assumed(declared, lacking, resolution, folder)
+    # Requirements that exclude one another say which versions there will be each for itself.
+    found: dict[str, str] = {}
+    for name in lacking:
+        found |= _assumed(_only(declared, name), [name], resolution, folder)
+    return found
+
+
+def _only(declared: ProjectRequirements, package: str) -> ProjectRequirements:
+    """Return the requirements of one package alone."""
+    return replace(declared, requirements=tuple(each for each in declared.requirements if each.package == package))
+
+
+def _assumed(
+    declared: ProjectRequirements, lacking: Sequence[str], resolution: Resolution, folder: Path
+) -> dict[str, str]:
     if not lacking:
         return {}
-    # Requirements that exclude one another say which versions there will be each for itself.
-    groups = [[name] for name in lacking] if resolution.conflict else [lacking]
-    found: dict[str, str] = {}
-    for group in groups:
-        own = tuple(each for each in declared.requirements if each.package in group)
-        loosened = replace(declared, requirements=own) if resolution.conflict else declared
-        together = _newest_together(_loosened(loosened, group), resolution.python, resolution.date, folder)
-        found |= {name: together[name] for name in group if name in together}
-    return found
+    together = _newest_together(_loosened(declared, lacking), resolution.python, resolution.date, folder)
+    return {name: together[name] for name in lacking if name in together}
 
 
 def _may_be_assumed(declared: ProjectRequirements, package: str) -> bool:

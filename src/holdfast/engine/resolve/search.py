@@ -1,7 +1,9 @@
 """The search for releases that fit together: the best for the package that is requested first, then for the next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Final, NamedTuple
 
 from holdfast.core.versions import can_meet
@@ -119,15 +121,9 @@ class Search:
                 kept |= choices
                 handed_on.append(needed)
         domains[package] = kept
-        if kept & OUTSIDE or not handed_on:
-            return bool(kept)
-        for name in handed_on[0]:
-            if all(name in needed for needed in handed_on):
-                union = 0
-                for needed in handed_on:
-                    union |= needed[name]
-                domains[name] = union
-        return True
+        if not kept & OUTSIDE:
+            domains.update(_needed_by_all(handed_on))
+        return bool(kept)
 
     def _others_fit(self, domains: Domains) -> bool:
         """True if the packages without a history can meet all that the decided releases ask of them."""
@@ -157,3 +153,10 @@ def _needed(stretch: Stretch, domains: Domains) -> dict[str, Choices] | None:
         if not left[package]:
             return None
     return left
+
+
+def _needed_by_all(each_needs: Sequence[dict[str, Choices]]) -> Iterator[tuple[str, Choices]]:
+    """Yield the packages that every era needs, with the choices that at least one leaves."""
+    for name in each_needs[0] if each_needs else ():
+        if all(name in needed for needed in each_needs):
+            yield name, reduce(or_, (needed[name] for needed in each_needs))

@@ -69,12 +69,16 @@ def number_outside(constraint: Constraint) -> str:
 def sources(domains: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each package whose unknown needs may decide the versions of others, with those that it needs."""
     for package, choice in domains.items():
-        wish = wishes.get(package)
-        if choice & OUTSIDE and not (wish and _needs_what_the_newest_does(wish, search.release_index[package])):
+        if choice & OUTSIDE and not _needs_what_the_newest_does(wishes.get(package), search.release_index[package]):
             yield package, search.ever_needed(package)
     for wish in wishes.values():
-        if wish.first.name in CAPPING and (wish.has_ceiling or wish.url):
+        if wish.first.name in CAPPING and _leaves_other_releases(wish):
             yield wish.first.name, CAPPING[wish.first.name]
+
+
+def _leaves_other_releases(constraint: Constraint) -> bool:
+    """True if a package may be another release than the newest, whose needs differ."""
+    return constraint.has_ceiling or bool(constraint.url)
 
 
 def upper_bounded(names: Iterable[str]) -> Mapping[str, str]:
@@ -115,8 +119,10 @@ def affected_packages(start: Iterable[str], domains: Domains, search: Search, fi
     return frozenset(reached)
 
 
-def _needs_what_the_newest_does(constraint: Constraint, releases: PackageReleases) -> bool:
+def _needs_what_the_newest_does(constraint: Constraint | None, releases: PackageReleases) -> bool:
     """True if it is newer than the history: what it needs is then hardly less than what the newest does."""
+    if constraint is None:
+        return False
     if constraint.url or constraint.hidden:
         return constraint.follows
     return admits_newer(constraint.specifier, releases.history.versions[-1])

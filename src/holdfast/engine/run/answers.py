@@ -50,20 +50,19 @@ def run_result(
         supervised: Whether a process supervises it; None if this was not looked up.
         cost_usd: What it has cost so far.
     """
-    newest, requested = state.current, convert(state.about, RequestedRun, from_attributes=True)
-    succeeded = state.stage is RunStage.SUCCEEDED
+    requested = convert(state.about, RequestedRun, from_attributes=True)
+    output, pushed = _delivered(state, requested)
     return RunResult(
         verb=verb,
         run=run,
         stage=state.stage,
         because=state.because,
         refused_by=state.refused_by or None,
-        attempts=[_attempt(attempt) for attempt in state.attempts],
-        metrics=newest.metrics if newest else {},
+        attempts=list(map(_attempt, state.attempts)),
+        metrics=state.current.metrics if state.current else {},
         folder=state.folder,
-        output=_output(state) if succeeded else None,
-        # The repository that it was asked to push to, else the one that its script chose.
-        pushed=(requested.pushed or next(iter(state.deliveries), None)) if succeeded else None,
+        output=output,
+        pushed=pushed,
         deliveries=[_delivery(state, found) for found in state.deliveries.values()],
         cost_usd=round(cost_usd, 6),
         asked=requested,
@@ -102,9 +101,13 @@ def remaining_time(state: RunState, now_s: float, *, supervised: bool) -> Estima
     return EstimateRange(value=found.value, low=found.low, high=found.high) if found else None
 
 
-def _output(state: RunState) -> str | None:
-    """Return the folder of the trained model: a job file's is in the run's folder, a script saves where it likes."""
-    return f"{state.folder}/model" if state.about.method else state.saved_model
+def _delivered(state: RunState, requested: RequestedRun) -> tuple[str | None, str | None]:
+    """Return the folder of the trained model, and the repository that it was pushed to; None for a run that did not succeed."""
+    if state.stage is not RunStage.SUCCEEDED:
+        return None, None
+    # A job file's model is in the run's folder; a script saves and pushes where it likes.
+    folder = f"{state.folder}/model" if state.about.method else state.saved_model
+    return folder, requested.pushed or next(iter(state.deliveries), None)
 
 
 def _evaluation(evaluated: ModelEvaluated) -> RunEvaluation:

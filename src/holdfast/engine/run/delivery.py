@@ -55,17 +55,22 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
     """
     if there.files is None:
         return Delivery("missing", f"there is no {repository} on the Hub")
-    if any(WEIGHTS.fullmatch(name) for name in here):
-        lost = [name for name, mine in sorted(here.items()) if not _is_same(name, mine, there.files.get(name))]
-        if not lost:
-            return Delivery("arrived")
-        more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
-        return Delivery("missing", f"{repository} lacks pushed files, or has others: {', '.join(lost[:MANY])}{more}")
-    if not any(WEIGHTS.fullmatch(name) for name in there.files):
+    if any(map(WEIGHTS.fullmatch, here)):
+        return _compare(repository, here, there.files)
+    if not any(map(WEIGHTS.fullmatch, there.files)):
         return Delivery("missing", f"{repository} holds no weights")
     if there.modified_s and there.modified_s < pushed_s - SKEW_S:
         return Delivery("missing", f"nothing was committed to {repository} since the push began")
     return Delivery("arrived")
+
+
+def _compare(repository: str, here: Mapping[str, StoredFile], there: Mapping[str, StoredFile]) -> Delivery:
+    """Compare each file that was pushed with that of the repository."""
+    lost = [name for name, mine in sorted(here.items()) if not _is_same(name, mine, there.get(name))]
+    if not lost:
+        return Delivery("arrived")
+    more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
+    return Delivery("missing", f"{repository} lacks pushed files, or has others: {', '.join(lost[:MANY])}{more}")
 
 
 def _is_same(name: str, mine: StoredFile, theirs: StoredFile | None) -> bool:

@@ -121,7 +121,7 @@ class _Loop:
         self._watched = False  # whether the newest attempt was seen alive
         self.state = RunState()
 
-    def carry_out(self, action: Action) -> Sequence[Event]:  # noqa: C901, PLR0912 - one case for each action
+    def carry_out(self, action: Action) -> Sequence[Event]:
         """Carry out an action; return the events that resulted from it.
 
         Raises:
@@ -132,6 +132,15 @@ class _Loop:
                 return self._start(action)
             case Poll(after_s):
                 return self._poll(after_s)
+            case Pause() | Stop() | TakeStacks() | Kill() | Note():
+                self._attend(action)
+            case FindCause() | Verify() | EvaluateModel() | ExportModel() | Close():
+                self._conclude(action)
+        return self.catch_up()
+
+    def _attend(self, action: Pause | Stop | TakeStacks | Kill | Note) -> None:
+        """Carry out an action on the newest attempt, or between two of them."""
+        match action:
             case Pause(for_s):
                 self._pause(for_s)
             case Stop(by):
@@ -142,6 +151,10 @@ class _Loop:
                 self._reach(lambda: self._dependencies.backend.kill(self._current.id))
             case Note(trouble):
                 self._record(TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble))
+
+    def _conclude(self, action: FindCause | Verify | EvaluateModel | ExportModel | Close) -> None:
+        """Carry out an action that follows an attempt, or all of them."""
+        match action:
             case FindCause(attempts):
                 cause = self._dependencies.diagnose(self._current.number, self._now)
                 self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
@@ -153,7 +166,6 @@ class _Loop:
                 self._export()
             case Close(stage, because):
                 self._record(Closed(at_s=self._now, stage=stage, because=because))
-        return self.catch_up()
 
     def catch_up(self, *unwritten: Event) -> Sequence[Event]:
         """Apply the new events of the ledger to the state, then those that need not be stored; return them all."""
@@ -224,6 +236,15 @@ class _Loop:
         return self._dependencies.orders.take() or order
 
     def _poll(self, after_s: float) -> Sequence[Event]:
+        self._obey_or_wait(after_s)
+        polled, reports = self._look()
+        news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
+        if news:
+            self._record(*news)
+        return self.catch_up(*([] if polled in news else [polled]))
+
+    def _obey_or_wait(self, after_s: float) -> None:
+        """Carry out the person's order to the attempt; without one, wait."""
         match self._take_order():
             case "detach":
                 raise _Detached
@@ -235,11 +256,6 @@ class _Loop:
                 self._stop(Stopper.PERSON)
             case _:
                 self._dependencies.clock.sleep(after_s)
-        polled, reports = self._look()
-        news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
-        if news:
-            self._record(*news)
-        return self.catch_up(*([] if polled in news else [polled]))
 
     def _look(self) -> tuple[Polled, Sequence[Event]]:
         """Return the state of the attempt, and its new reports. It has ended when all that it wrote has arrived."""

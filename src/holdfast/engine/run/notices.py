@@ -36,18 +36,27 @@ def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
 def _notice_of(event: Event) -> tuple[NoticeKind, str] | None:
     match event:
         case Starting():
-            begins = f"attempt {event.attempt} begins on {event.backend}"
-            begins += f", from {PurePath(event.resume_from).name}" if event.resume_from else ""
-            return ("resumed" if event.attempt > 1 else "started"), begins
+            return _start_notice(event)
         case TroubleNoted():
             return "trouble", event.trouble.text
         case StopRequested() if event.by is not Stopper.PERSON:
-            because = f": {event.because}" if event.because else ""
-            return "stopping", f"{event.by} asked it to stop{because}"
+            return "stopping", _with_reason(f"{event.by} asked it to stop", event.because)
         case Closed():
-            return "ended", f"{event.stage}: {event.because}" if event.because else event.stage.value
+            return "ended", _with_reason(event.stage.value, event.because)
         case _:
             return _failure_notice(event)
+
+
+def _start_notice(event: Starting) -> tuple[NoticeKind, str]:
+    checkpoint = f", from {PurePath(event.resume_from).name}" if event.resume_from else ""
+    return (
+        "resumed" if event.attempt > 1 else "started",
+        f"attempt {event.attempt} begins on {event.backend}{checkpoint}",
+    )
+
+
+def _with_reason(what: str, because: str) -> str:
+    return f"{what}: {because}" if because else what
 
 
 def _failure_notice(event: Event) -> tuple[NoticeKind, str] | None:

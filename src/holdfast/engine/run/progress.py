@@ -89,18 +89,11 @@ class Progress:
     @property
     def phase(self) -> str:
         """What the run is doing, in a word."""
-        attempt = self.attempt
         if self.state.stage.ended:
             return "refused" if self.state.refused_by else self.state.stage.value
-        if self.state.stop and not (attempt and attempt.stage.ended):
+        if self.state.stop and not (self.attempt and self.attempt.stage.ended):
             return "stopping"
-        if attempt is None or not attempt.id:
-            return "queued"
-        if attempt.phase or self.doing in DOING:
-            return attempt.phase or DOING[self.doing]
-        if attempt.max_steps is None:
-            return "starting"
-        return "training" if attempt.steps < attempt.max_steps else "finishing"
+        return _phase_of(self.attempt, self.doing)
 
     @property
     def steps_per_s(self) -> float | None:
@@ -149,6 +142,19 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
             return progress
 
 
+def _phase_of(attempt: AttemptState | None, doing: str) -> str:
+    """Return what an attempt is doing, in a word."""
+    if attempt is None or not attempt.id:
+        return "queued"
+    return attempt.phase or DOING.get(doing) or _phase_of_steps(attempt)
+
+
+def _phase_of_steps(attempt: AttemptState) -> str:
+    if attempt.max_steps is None:
+        return "starting"
+    return "training" if attempt.steps < attempt.max_steps else "finishing"
+
+
 def _speed(counted: Sequence[tuple[float, float]]) -> float | None:
     """Return the units per second between the first and the last count; each count is (seconds, units)."""
     if not counted or counted[-1][0] <= counted[0][0]:
@@ -160,35 +166,34 @@ def _speed(counted: Sequence[tuple[float, float]]) -> float | None:
 def _advance_report(progress: Progress, event: TrainingEvent, heard_s: float) -> Progress:
     match event:
         case TrainingStarted():
-            return _advance_point(progress, ProgressPoint(_clock_s(event, heard_s), event.step or 0))
+            return _advance_point(progress, event, heard_s)
         case StepDone():
             return _advance_step(_advance_metrics(progress, event), event, heard_s)
         case Evaluated():
             return _advance_metrics(progress, event)
-        case CheckpointSaved():
-            return replace(progress, checkpoint=event.path or progress.checkpoint)
+        case CheckpointSaved(path=str(path)) if path:
+            return replace(progress, checkpoint=path)
         case Heartbeat():
             return replace(progress, doing=event.phase)
         case _:
             return progress
 
 
-def _clock_s(event: TrainingEvent, heard_s: float) -> float:
-    """Return the time of an event by the training process' own clock; by ours if the event has none."""
-    return heard_s if event.at is None else event.at
-
-
-def _advance_point(progress: Progress, point: ProgressPoint) -> Progress:
+def _advance_point(
+    progress: Progress, event: TrainingStarted | StepDone, heard_s: float, tokens: float | None = None
+) -> Progress:
+    """Return the progress with one more point; its time is ours if the event has none of the training process' own clock."""
+    at_s = heard_s if event.at is None else event.at
+    point = ProgressPoint(at_s, event.step or 0, tokens)
     return replace(progress, recent=(*progress.recent, point)[-RECENT:], doing="")
 
 
 def _advance_step(progress: Progress, event: StepDone, heard_s: float) -> Progress:
-    point = ProgressPoint(_clock_s(event, heard_s), event.step or 0, event.tokens)
     trail = progress.trail
     if event.loss is not None and progress.max_steps:
-        trail = {**trail, min(point.step * COLUMNS // progress.max_steps, COLUMNS - 1): event.loss}
+        trail = {**trail, min((event.step or 0) * COLUMNS // progress.max_steps, COLUMNS - 1): event.loss}
     return replace(
-        _advance_point(progress, point),
+        _advance_point(progress, event, heard_s, event.tokens),
         trail=trail,
         epoch=progress.epoch if event.epoch is None else event.epoch,
         memory_bytes=progress.memory_bytes if event.memory_bytes is None else event.memory_bytes,

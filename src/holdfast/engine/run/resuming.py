@@ -25,10 +25,14 @@ def describe_resumption(resumed: Resumed) -> str:
         case "refused":
             return f"it did not continue from {name}, which was saved with other settings: {changes}"
         case "accepted":
-            kept = [f"`{each.key}` stays {each.before}" for each in resumed.changes if each.key in RESTORED]
-            note = f" ({' and '.join(kept)}: the optimizer's state has it)" if kept else ""
-            return f"it continues from {name} with other settings: {changes}{note}"
+            return f"it continues from {name} with other settings: {changes}{_kept_settings(resumed)}"
         case "ignored":
             return f"training did not continue from {name}: it began at step {resumed.step or 0}"
         case "same":
             return ""
+
+
+def _kept_settings(resumed: Resumed) -> str:
+    """Return which settings stay as the checkpoint has them, in brackets."""
+    kept = [f"`{each.key}` stays {each.before}" for each in resumed.changes if each.key in RESTORED]
+    return f" ({' and '.join(kept)}: the optimizer's state has it)" if kept else ""

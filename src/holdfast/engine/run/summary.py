@@ -54,22 +54,34 @@ def render_summary(progress: Progress, now_s: float) -> str:
     >>> render_summary(Progress(), now_s=0)
     'Not started yet.'
     """
-    state, took = progress.state, render_duration(progress.elapsed_s(now_s))
     if progress.attempt is None:
-        return f"Never started: {state.because}." if state.stage.ended else "Not started yet."
-    done = f"{progress.step} of {progress.max_steps} steps" if progress.max_steps else "no step"
-    match state.stage:
-        case RunStage.SUCCEEDED:
-            early = progress.max_steps is not None and progress.step < progress.max_steps
-            sentence = f"Trained {done} in {took}, start-up included{', stopped early as asked' if early else ''}"
-        case RunStage.FAILED | RunStage.CANCELLED:
-            sentence = f"{state.stage.value.capitalize()} after {took}: {state.because}"
-        case _ if progress.max_steps and progress.step >= progress.max_steps:
-            sentence = f"Still running: {done} in {took}; what comes after training, such as saving, is not over"
-        case _:
-            sentence = f"Still running: {done} in {took}"
+        return f"Never started: {progress.state.because}." if progress.state.stage.ended else "Not started yet."
+    sentence = _sentence(progress, render_duration(progress.elapsed_s(now_s)))
     figure = find_change(progress) or _last_figure(progress)
     return f"{sentence}; {figure}." if figure else f"{sentence}."
+
+
+def _sentence(progress: Progress, took: str) -> str:
+    """Return how far training came, without a full stop."""
+    state, planned, done = progress.state, progress.max_steps, _done(progress)
+    match state.stage:
+        case RunStage.SUCCEEDED:
+            early = planned is not None and progress.step < planned
+            return f"Trained {done} in {took}, start-up included{', stopped early as asked' if early else ''}"
+        case RunStage.FAILED | RunStage.CANCELLED:
+            return f"{state.stage.value.capitalize()} after {took}: {state.because}"
+        case _:
+            return f"Still running: {done} in {took}{_what_is_not_over(progress)}"
+
+
+def _done(progress: Progress) -> str:
+    return f"{progress.step} of {progress.max_steps} steps" if progress.max_steps else "no step"
+
+
+def _what_is_not_over(progress: Progress) -> str:
+    if progress.max_steps and progress.step >= progress.max_steps:
+        return "; what comes after training, such as saving, is not over"
+    return ""
 
 
 def _last_figure(progress: Progress) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.core.event import Event, RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
+from holdfast.engine.recover.policy import failed_by_itself, is_end_requested
 from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.run.actions import (
     Action,
@@ -66,27 +66,37 @@ STALL_GRACE_S: Final = 60.0
 
 def supervise(state: RunState, limits: Limits) -> Flow:
     """Bring a run to its end from any state: not started, half started, running, or to be resumed."""
+    state = yield from _train(state, limits)
+    for repository in state.unverified:
+        state = fold((yield Verify(repository)), state)
+    state = yield from _evaluate_and_export(state, limits)
+    return fold((yield Close(*verdict(state, limits.stall_s))), state)
+
+
+def _train(state: RunState, limits: Limits) -> Flow:
+    """Follow attempt after attempt, until one succeeds or no other is to be started."""
     state = yield from _follow((yield from _take_up(state, limits)), limits)
-    while ended_unasked(state) and len(state.attempts) < limits.attempts:
+    while failed_by_itself(state) and len(state.attempts) < limits.attempts:
         limits = _limits_left(state, limits)
         state = fold((yield FindCause(limits.attempts)), state)
         if (pause_s := _pause_s(state)) is None:
             break
         state = yield from _pause(state, pause_s, limits)
-        if was_asked_to_end(state):
+        if is_end_requested(state):
             break
         state = yield from _start(state, Start(len(state.attempts) + 1, resume=True, timeout_s=limits.timeout_s))
         state = yield from _follow(state, limits)
-    for repository in state.unverified:
-        state = fold((yield Verify(repository)), state)
+    return state
+
+
+def _evaluate_and_export(state: RunState, limits: Limits) -> Flow:
     exported = state.exported
     if limits.evaluates and state.has_trained and state.evaluated is None:
         state = fold((yield EvaluateModel()), state)
-    if (
-        _export_is_due(state, limits) and state.exported is exported
-    ):  # a person who stops the evaluation stops the export, too
+    # A person who stops the evaluation stops the export, too.
+    if _export_is_due(state, limits) and state.exported is exported:
         state = fold((yield ExportModel()), state)
-    return fold((yield Close(*verdict(state, limits.stall_s))), state)
+    return state
 
 
 def _export_is_due(state: RunState, limits: Limits) -> bool:
@@ -96,32 +106,41 @@ def _export_is_due(state: RunState, limits: Limits) -> bool:
 
 def _follow(state: RunState, limits: Limits) -> Flow:
     """Follow the newest attempt to its end; stop it when its time is over or it stalls, and kill it if it does not stop."""
-    last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
-    stop_s, hearing = state.stop_s if state.stop else None, Hearing()
-    while (current := state.current) and not current.stage.ended:
+    hearing, force = Hearing(), _Force(state)
+    while _alive(state):
         state = fold((yield Poll(limits.poll_s)), state)
-        if state.current is None or state.current.stage.ended:
-            break
-        if state.current.drains:
-            continue  # it has ended: there is nothing to stop, and its verdict is how it ended
-        news, hearing = (
-            state.current.reports != hearing.reports,
-            hearing.after(state.current, state.seen_s, limits.poll_s),
-        )
-        if state.stop and stop_s is None:
-            stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
+        current = _alive(state)
+        if current is None or current.drains:
+            continue  # of one that drains, its verdict is how it ended: there is nothing to stop
+        has_news = current.reports != hearing.reports
+        hearing = hearing.after(current, state.seen_s, limits.poll_s)
         if not state.stop:
-            state = yield from _watch(state, hearing, limits)
-            if news:
-                state = yield from _note_troubles(state)
-            stop_s = state.seen_s if state.stop else None
-        elif (
-            stop_s is not None
-            and state.seen_s - stop_s > _grace_s(state, limits)
-            and (last := next(last_resorts, None))
-        ):
+            state = yield from _watch(state, current, hearing, limits, has_news=has_news)
+        if last := force.due(state, limits):
             state = fold((yield last), state)
     return state if state.stop else (yield from _note_troubles(state))  # all steps may have come with the end
+
+
+def _alive(state: RunState) -> AttemptState | None:
+    """Return the newest attempt, unless it has ended."""
+    return None if state.current is None or state.current.stage.ended else state.current
+
+
+class _Force:
+    """What is tried, one after the other, against an attempt that does not stop."""
+
+    def __init__(self, state: RunState) -> None:
+        self._since_s = state.stop_s if state.stop else None
+        self._actions: Iterator[Action] = iter((TakeStacks(), Kill()))
+
+    def due(self, state: RunState, limits: Limits) -> Action | None:
+        """Return what is due now, if the attempt has had its time to save and end."""
+        if not state.stop:
+            self._since_s = None
+            return None
+        if self._since_s is None:
+            self._since_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
+        return next(self._actions, None) if state.seen_s - self._since_s > _grace_s(state, limits) else None
 
 
 def _note_troubles(state: RunState) -> Flow:
@@ -131,11 +150,14 @@ def _note_troubles(state: RunState) -> Flow:
     return state
 
 
-def _watch(state: RunState, hearing: Hearing, limits: Limits) -> Flow:
-    """Note what is conspicuous in an attempt whose end was not requested; stop it if there is a reason. A silent one shows its stacks first."""
-    current = state.current
-    if current is None:
-        return state
+def _watch(state: RunState, current: AttemptState, hearing: Hearing, limits: Limits, *, has_news: bool) -> Flow:
+    """Watch an attempt whose end was not requested: its silence, its limits, and what its news show."""
+    state = yield from _judge(state, current, hearing, limits)
+    return (yield from _note_troubles(state)) if has_news else state
+
+
+def _judge(state: RunState, current: AttemptState, hearing: Hearing, limits: Limits) -> Flow:
+    """Note that an attempt is silent; stop it if there is a reason. A silent one shows its stacks first."""
     silence = judge_silence(current, hearing, limits.stall_s)
     if silence and (trouble := silence_trouble(current)):
         state = fold((yield TakeStacks()), state)
@@ -173,7 +195,7 @@ def _pause_s(state: RunState) -> float | None:
 
 def _pause(state: RunState, left_s: float, limits: Limits) -> Flow:
     """Pause before the next attempt, until a stop is requested."""
-    while left_s > 0 and not was_asked_to_end(state):
+    while left_s > 0 and not is_end_requested(state):
         state = fold((yield Pause(min(left_s, limits.poll_s))), state)
         left_s -= limits.poll_s
     return state
@@ -181,25 +203,30 @@ def _pause(state: RunState, left_s: float, limits: Limits) -> Flow:
 
 def _take_up(state: RunState, limits: Limits) -> Flow:
     """Start the attempt that is due, if any: the first, a half-started one again, or the one after an attempt that ended."""
-    current, following = state.current, len(state.attempts) + 1
-    if current and current.stage is RunStage.SUCCEEDED and (not state.stage.ended or state.lacks_export):
-        return state  # only what follows training is missing: the export, or the verdict
-    if current is None or current.stage.ended:
-        return (yield from _start(state, Start(following, resume=current is not None)))
+    if _has_trained_without_verdict(state):
+        return state
+    current, following = _alive(state), len(state.attempts) + 1
+    if current is None:
+        return (yield from _start(state, Start(following, resume=bool(state.attempts))))
     if not current.id:  # perhaps it was accepted, has run and was killed since then
         state = yield from _start(state, Start(current.number, resume=current.number > 1), stop=state.stop)
-        if state.current is None or state.current.stage.ended:
+        if _alive(state) is None:
             return state
     state = fold((yield Poll(limits.poll_s)), state)
     return (yield from _start(state, Start(following, resume=True))) if _was_killed(state) else state
+
+
+def _has_trained_without_verdict(state: RunState) -> bool:
+    """True if only what follows training is missing: the export, or the verdict."""
+    has_trained = state.current is not None and state.current.stage is RunStage.SUCCEEDED
+    return has_trained and (not state.stage.ended or state.lacks_export)
 
 
 def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
     """Start an attempt, and stop it if that was requested before the backend had an id to stop it by."""
     state = fold((yield start), state)
     stop = state.stop or stop
-    is_alive = state.current is not None and not state.current.stage.ended
-    return fold((yield Stop(stop)), state) if stop and is_alive else state
+    return fold((yield Stop(stop)), state) if stop and _alive(state) else state
 
 
 def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:

@@ -162,24 +162,14 @@ class TelemetryReader:
 
     def feed(self, part: LogPart) -> LogNews:
         """Return what is new in a part; nothing if it begins behind `offset`."""
-        data = part.data[self.offset - part.offset :] if part.offset <= self.offset else b""
+        data = self._unread(part)
         if not data:
             return LogNews(position=self._position)
         newline = NEWLINE.match(data) if self._newline_follows else None
         skipped = newline.end() if newline else 0
         split = split_log(data[skipped:])
-        events, text, missing = list[CarriedEvent | LostEvents](), bytearray(), False
-        for piece in in_order(split.pieces):
-            if isinstance(piece, bytes):
-                text += piece
-                continue
-            missing = isinstance(piece, DamagedLine) or piece.place > self._due.get(piece.process, (1, 1))
-            if isinstance(piece, MarkedLine):
-                if missing and self._readings < MOST_READINGS:
-                    break
-                events += self._take(piece)
-                missing = False
-        news = LogNews(events, bytes(text), self._position)
+        events, text, missing = self._read_pieces(in_order(split.pieces))
+        news = LogNews(events, text, self._position)
         self._note_missing(events, missing=missing)
         if self.missing:
             self.start_again()
@@ -189,9 +179,34 @@ class TelemetryReader:
             self._newline_follows = not split.pieces[-1] and data[: skipped + split.length].endswith(b"@")
         return news
 
+    def _unread(self, part: LogPart) -> bytes:
+        """Return what of a part was not read yet; nothing if it begins behind `offset`."""
+        return part.data[self.offset - part.offset :] if part.offset <= self.offset else b""
+
+    def _read_pieces(
+        self, pieces: Iterator[bytes | MarkedLine | DamagedLine]
+    ) -> tuple[list[CarriedEvent | LostEvents], bytes, bool]:
+        """Return the events and the text of pieces, up to a line before which others are missing; and whether a line is missing."""
+        events, text, missing = list[CarriedEvent | LostEvents](), bytearray(), False
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                text += piece
+            elif isinstance(piece, DamagedLine):
+                missing = True
+            elif self._waits_before(piece):
+                return events, bytes(text), True
+            else:
+                events += self._take(piece)
+                missing = False
+        return events, bytes(text), missing
+
+    def _waits_before(self, line: MarkedLine) -> bool:
+        """True if lines before this one are missing that may still arrive."""
+        return line.place > self._due.get(line.process, (1, 1)) and self._readings < MOST_READINGS
+
     def finish(self, part: LogPart) -> LogNews:
         """Return the text at the end of a log that is complete, which might have been the beginning of a marked line."""
-        rest = part.data[self.offset - part.offset :] if part.offset <= self.offset else b""
+        rest = self._unread(part)
         return LogNews(text=b"" if CUT_OFF.match(rest) else rest, position=self._position)
 
     def start_again(self) -> None:
