@@ -20,19 +20,21 @@ def merge_checks(answer: MergeAnswer, size: int) -> list[ExportCheck]:
         answer: What was measured.
         size: Their size in bytes.
     """
-    allowed = SAME if answer.precision == FULL else ROUNDED
-    kept = SAME if answer.dtype == FULL and answer.precision == FULL else ROUNDED
-    whole = ExportCheck(
+    weights = ExportCheck(
         name="weights",
         verdict="pass" if answer.finite else "fail",
         value=float(size),
         because="all weights are loaded, and give numbers" if answer.finite else "some logits are not numbers",
     )
-    if answer.precision == "copied":
-        return [whole]
+    return [weights] if answer.precision == "copied" else [weights, _logits_check(answer)]
+
+
+def _logits_check(answer: MergeAnswer) -> ExportCheck:
     if answer.relative is None or answer.saved_difference is None:
         unmeasured = "the logits cannot be compared: some are not numbers"
-        return [whole, ExportCheck(name="logits", verdict="fail", value=None, because=unmeasured)]
+        return ExportCheck(name="logits", verdict="fail", value=None, because=unmeasured)
+    allowed = _allowed(answer.precision)
+    kept = max(allowed, _allowed(answer.dtype))
     because = (
         f"before and after merging in {answer.precision}: apart by {answer.relative:.1e} of their variation (allowed: {allowed:g}), "
         f"the same likeliest token at {answer.agreement or 0.0:.1%} of positions; once saved as {answer.dtype}: "
@@ -40,7 +42,12 @@ def merge_checks(answer: MergeAnswer, size: int) -> list[ExportCheck]:
     )
     fine = answer.relative <= allowed and answer.saved_difference <= kept
     value = max(answer.relative, answer.saved_difference)
-    return [whole, ExportCheck(name="logits", verdict="pass" if fine else "fail", value=value, because=because)]
+    return ExportCheck(name="logits", verdict="pass" if fine else "fail", value=value, because=because)
+
+
+def _allowed(precision: str) -> float:
+    """Return the relative difference of logits that a precision makes."""
+    return SAME if precision == FULL else ROUNDED
 
 
 def merge_notes(answer: MergeAnswer, *, adapters: bool) -> Iterator[str]:

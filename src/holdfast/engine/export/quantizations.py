@@ -1,6 +1,6 @@
 """Quantizations of GGUF files: what each costs, and what it falls back to where it does not fit."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -68,13 +68,21 @@ def fallback_notes(config: Mapping[str, Any], quantizations: Sequence[str]) -> I
     >>> list(fallback_notes({"hidden_size": 896}, ["q4_k_m"]))
     ['q4_k_m: rows of 896 numbers (hidden_size) are not a multiple of 256, so their tensors become Q5_0 instead of Q4_K, Q8_0 instead of Q6_K']
     """
+    odd = {name: length for name, length in row_lengths(config).items() if length % BLOCK}
+    if not odd:
+        return
+    rows = " and ".join(f"{length:,} numbers ({name})" for name, length in odd.items())
     for quantization in quantizations:
-        own = FALLBACKS.get(quantization[:4])
-        odd = {name: length for name, length in row_lengths(config).items() if length % BLOCK}
-        rows = " and ".join(f"{length:,} numbers ({name})" for name, length in odd.items())
-        if any(length % SMALL_BLOCK for length in odd.values()) and quantization != FIRST:
-            yield f"{quantization}: rows of {rows} are not a multiple of {SMALL_BLOCK} or of {BLOCK}, so some tensors stay F16"
-        elif own and odd:
-            others = "" if quantization.startswith("q6") else ", Q8_0 instead of Q6_K"
-            substitute = f"{own} instead of {quantization[:4].upper()}{others}"
-            yield f"{quantization}: rows of {rows} are not a multiple of {BLOCK}, so their tensors become {substitute}"
+        if note := _fallback(quantization, odd.values()):
+            yield f"{quantization}: rows of {rows} are not a multiple of {note}"
+
+
+def _fallback(quantization: str, lengths: Iterable[int]) -> str:
+    """Return the block that rows of some lengths do not fill, and what becomes of their tensors; empty if nothing does."""
+    if quantization != FIRST and any(length % SMALL_BLOCK for length in lengths):
+        return f"{SMALL_BLOCK} or of {BLOCK}, so some tensors stay F16"
+    own = FALLBACKS.get(quantization[:4])
+    if own is None:
+        return ""
+    others = "" if quantization.startswith("q6") else ", Q8_0 instead of Q6_K"
+    return f"{BLOCK}, so their tensors become {own} instead of {quantization[:4].upper()}{others}"

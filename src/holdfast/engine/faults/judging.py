@@ -1,7 +1,8 @@
 """What became of a training that a fault struck: what the run did, and whether its losses are those of an undisturbed training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, starmap
 from math import isclose, isnan
 from pathlib import PurePath
 from typing import Final
@@ -55,34 +56,55 @@ class FaultyRun:
 def judge_fault(run: FaultyRun) -> RehearsedFault:
     """Return what became of a training that a fault struck."""
     state = fold(run.events)
-    first, followed = state.attempts[0], state.attempts[1:]
-    action = _action(run.closed)
+    found = _struck(run, state.attempts[0])
+    found = _continued(found, run, state) if state.attempts[1:] else _ended(found, run)
+    status, because = _status(found, state, run)
+    return replace(found, status=status, because=because)
+
+
+def _struck(run: FaultyRun, first: AttemptState) -> RehearsedFault:
+    """Return what a fault did to the first attempt, and what the run did about it."""
     remedies = run.closed.remedies
-    resumed = followed[0].resume_from if followed else run.could_resume
-    if action == "finishes":
-        resumed = None
-    found = RehearsedFault(
+    return RehearsedFault(
         name=run.kind.name,
         status="stops",
         step=_struck_step(run.first),
         steps=run.steps,
         said=_said(run, first),
         diagnosis=run.diagnosed.name or None,
-        is_cause=run.diagnosed.name in run.kind.classes if run.diagnosed.name else None,
-        action=action,
+        is_cause=_is_cause(run),
+        action=_action(run.closed),
         verdict=run.closed.because or None,
-        changes=tuple(change for each in remedies for change in each.changes),
+        changes=tuple(chain.from_iterable(each.changes for each in remedies)),
         skips=next((each.skips for each in remedies if each.skips), None),
-        differs=tuple(text for each in remedies for text in each.differs),
-        passed_over=followed[0].passed_over if followed else run.passed_over,
-        resume_from=PurePath(resumed).name if resumed else None,
-        lost_steps=_lost_steps(first, resumed) if followed else None,
-        played=bool(followed) and state.attempts[-1].stage is RunStage.SUCCEEDED,
-        loss=_agreement(run, state) if followed else "not_compared",
-        same_weights=run.same_weights if followed else None,
+        differs=tuple(chain.from_iterable(each.differs for each in remedies)),
     )
-    status, because = _status(found, state, run)
-    return replace(found, status=status, because=because)
+
+
+def _is_cause(run: FaultyRun) -> bool | None:
+    """Return whether the diagnosis names the fault; None if it names nothing."""
+    return run.diagnosed.name in run.kind.classes if run.diagnosed.name else None
+
+
+def _continued(found: RehearsedFault, run: FaultyRun, state: RunState) -> RehearsedFault:
+    """Return a fault with what the attempts that followed it came to."""
+    first, second, last = state.attempts[0], state.attempts[1], state.attempts[-1]
+    resumed = None if found.action == "finishes" else second.resume_from
+    return replace(
+        found,
+        passed_over=second.passed_over,
+        resume_from=PurePath(resumed).name if resumed else None,
+        lost_steps=_lost_steps(first, resumed),
+        played=last.stage is RunStage.SUCCEEDED,
+        loss=_agreement(run, state),
+        same_weights=run.same_weights,
+    )
+
+
+def _ended(found: RehearsedFault, run: FaultyRun) -> RehearsedFault:
+    """Return a fault after which no attempt followed, with the checkpoint that a person could resume from."""
+    resumed = None if found.action == "finishes" else run.could_resume
+    return replace(found, passed_over=run.passed_over, resume_from=PurePath(resumed).name if resumed else None)
 
 
 def _struck_step(first: PartResult) -> int:
@@ -131,18 +153,22 @@ def _status_of_finished(run: FaultyRun) -> tuple[FaultStatus, str | None]:
 
 
 def _said(run: FaultyRun, first: AttemptState) -> str | None:
-    """Return what the libraries said of the fault, in one line; None if nothing."""
+    """Return what the libraries reported of the fault, in one line; None if nothing."""
     end = first.end or TrainingEnded()
     if end.status == "failed":
         return first_sentences(end.because or "")
     if end.status == "stopped" and not run.closed.attempts[0].lost:
         return f"saved checkpoint-{first.steps}, and exited with code {first.exit_code}"
+    return _said_of_nan(run)
+
+
+def _said_of_nan(run: FaultyRun) -> str | None:
     lost = [event for event in run.first.happened(StepDone) if event.nan]
-    if lost and run.kind.name == "nan-gradients":
-        last = lost[-1]
-        loss = "" if last.loss is None else f", loss: {last.loss:g}"
-        return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}; training continued"
-    return None
+    if not lost or run.kind.name != "nan-gradients":
+        return None
+    last = lost[-1]
+    loss = "" if last.loss is None else f", loss: {last.loss:g}"
+    return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}; training continued"
 
 
 def _lost_steps(first: AttemptState, resumed: str | None) -> int:
@@ -157,22 +183,35 @@ def losses_of(events: Sequence[TrainingEvent]) -> Losses:
 
 def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
     """Return how the losses of the last attempt compare with those of the undisturbed training."""
-    whole, before = (losses_of(each.events) for each in (run.undisturbed, run.first))
-    struck = _struck_step(run.first)
-    if _compare({step: loss for step, loss in before.items() if step < struck}, whole) == "differs":
+    whole = losses_of(run.undisturbed.events)
+    if _compare(_losses_before(run.first), whole) == "differs":
         return "not_compared"  # two runs of this script from the beginning differ
-    last = state.attempts[-1].number
-    reported = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
-    arguments = run.undisturbed.first("training").get("arguments", {})
-    is_half = bool(arguments.get("bf16") or arguments.get("fp16"))
-    agreement = _compare(losses_of(reported), whole, is_half=is_half)
+    agreement = _compare(_losses_of_last(run, state), whole, later=_tolerance(run.undisturbed))
     if agreement == "same" and run.same_weights is False:
         return "rounded"
-    redrawn = any(run.undisturbed.first(about) for about in REDRAWN)
+    redrawn = any(map(run.undisturbed.first, REDRAWN))
     return "not_compared" if agreement == "differs" and redrawn else agreement
 
 
-def _compare(some: Losses, whole: Losses, *, is_half: bool = False) -> LossAgreement:
+def _losses_before(first: PartResult) -> Losses:
+    """Return the losses of the steps before a fault struck."""
+    struck = _struck_step(first)
+    return {step: loss for step, loss in losses_of(first.events).items() if step < struck}
+
+
+def _losses_of_last(run: FaultyRun, state: RunState) -> Losses:
+    last = state.attempts[-1].number
+    reports = (event for event in run.events if isinstance(event, Reported))
+    return losses_of([event.training_event for event in reports if event.attempt == last])
+
+
+def _tolerance(undisturbed: PartResult) -> float:
+    """Return how far losses may lie apart after some steps, relative to their size."""
+    arguments = undisturbed.first("training").get("arguments", {})
+    return HALF if arguments.get("bf16") or arguments.get("fp16") else SAME
+
+
+def _compare(some: Losses, whole: Losses, *, later: float = SAME) -> LossAgreement:
     """Return how the losses of some steps compare with those of the undisturbed training.
 
     The first of them comes of the same weights and the same rows. Later ones differ more in half precision: an optimizer that scales each
@@ -181,11 +220,14 @@ def _compare(some: Losses, whole: Losses, *, is_half: bool = False) -> LossAgree
     pairs = [(loss, whole[step]) for step, loss in sorted(some.items()) if step in whole]
     if not pairs:
         return "not_compared"
-    if all(one == other or (isnan(one) and isnan(other)) for one, other in pairs):
+    if all(starmap(_is_same, pairs)):
         return "same"
-    first, *later = pairs
-    far = HALF if is_half else SAME
-    close = isclose(*first, rel_tol=SAME, abs_tol=SAME) and all(
-        isclose(*each, rel_tol=far, abs_tol=far) for each in later
-    )
-    return "rounded" if close else "differs"
+    return "rounded" if _are_close(pairs[:1], SAME) and _are_close(pairs[1:], later) else "differs"
+
+
+def _is_same(one: float, other: float) -> bool:
+    return one == other or (isnan(one) and isnan(other))
+
+
+def _are_close(pairs: Iterable[tuple[float, float]], far: float) -> bool:
+    return all(isclose(one, other, rel_tol=far, abs_tol=far) for one, other in pairs)

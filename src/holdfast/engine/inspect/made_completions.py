@@ -1,6 +1,6 @@
 """Completions to try reward functions on: right where the data has an answer, wrong, and empty."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ UNSURE = "I do not know."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardRequest:
-    """What a reward function is asked, a value for each completion.
+    """The arguments of a reward function, a value for each completion.
 
     Attributes:
         prompts: Texts, or lists of messages.
@@ -41,21 +41,42 @@ def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], lis
     >>> made.completions[0], made.completions[-1], made.columns["answer"][:2], made.answered
     ('4', '', ['4', '4'], True)
     """
-    answer = next((name for name in ANSWERS if rows and name in rows[0]), None)
-    chat = bool(rows) and isinstance(rows[0].get("prompt"), list)
-    answers = [(row, text) for row in rows for text in _texts(row.get(answer) if answer else None)]
-    kept = [name for name in (rows[0] if rows else ()) if name not in OWN]
+    first = rows[0] if rows else {}
+    answer = next((name for name in ANSWERS if name in first), None)
+    pairs = list(_with_texts(rows, answer))
+    repeated, texts = [row for row, _ in pairs], [text for _, text in pairs]
     return RewardRequest(
-        prompts=[row.get("prompt") for row, _ in answers],
-        completions=[[{"role": "assistant", "content": text}] if chat else text for _, text in answers],
-        completion_ids=[[*(encode or _bytes)(text), 0] for _, text in answers],
-        columns={name: [row.get(name) for row, _ in answers] for name in kept},
+        prompts=_column("prompt", repeated),
+        completions=_completions(texts, first.get("prompt")),
+        completion_ids=_ids(texts, encode),
+        columns={name: _column(name, repeated) for name in first if name not in OWN},
         answered=answer is not None,
     )
 
 
+def _with_texts(rows: Iterable[Mapping[str, Any]], answer: str | None) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield each row with each text that is made of its answer."""
+    for row in rows:
+        for text in _texts(row.get(answer) if answer else None):
+            yield row, text
+
+
+def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    return [row.get(name) for row in rows]
+
+
+def _completions(texts: list[str], prompt: Any) -> list[Any]:
+    """Return completions as the trainer would: lists of messages, if the first prompt is one."""
+    return [[{"role": "assistant", "content": text}] for text in texts] if isinstance(prompt, list) else texts
+
+
+def _ids(texts: Sequence[str], encode: Callable[[str], list[int]] | None) -> list[list[int]]:
+    """Return the ids of texts, each with one that ends it."""
+    return [[*(encode or _bytes)(text), 0] for text in texts]
+
+
 def _texts(answer: Any) -> list[str]:
-    """Return completions for one row: in the ways that answers are usually asked for, wrong, and none at all."""
+    """Return completions for one row: the answer in the usual formats, a wrong one likewise, one that is unsure, and none."""
     known = None if answer is None or isinstance(answer, list | dict) else str(answer)
     right = [] if known is None else _phrased(known)
     # A number that does not have the right one in it, for functions that look no closer.

@@ -8,6 +8,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, TypeVar
 
 from holdfast.engine.report.curves import Point
@@ -135,19 +136,31 @@ def draw_plot(
     shown = [each for each in series if each.points]
     if not shown:
         return None
-    steps = [step for each in shown for step, _ in each.points]
-    values = [value for each in shown for _, value in each.points]
-    x = make_axis(min(0, *steps), max(1, *steps))
-    y = log_axis(values) if _has_spike(values) else make_axis(min(values), max(values), margin=MARGIN)
+    x, y = _axes([*chain.from_iterable(each.points for each in shown)])
     return Plot(
         title=title,
         summary=_summary(title, shown, spell),
-        x_ticks=tuple(Tick(x.percent(tick), spell_tick(tick)) for tick in x.ticks),
-        y_ticks=tuple(Tick(y.from_top(tick), spell_tick(tick)) for tick in y.ticks),
+        x_ticks=_ticks(x.ticks, x.percent),
+        y_ticks=_ticks(y.ticks, y.from_top),
         traces=tuple(_trace(each, x, y, spell) for each in shown),
         readings=_readings(shown[0].points, x, spell) if readings else (),
-        marks=tuple(Tick(x.percent(step), label) for step, label in marks if x.low <= step <= x.high),
+        marks=_marks(marks, x),
     )
+
+
+def _axes(points: Sequence[Point]) -> tuple[Axis, Axis]:
+    """Return the axis of steps, and that of values."""
+    steps, values = [step for step, _ in points], [value for _, value in points]
+    x = make_axis(min(0, *steps), max(1, *steps))
+    return x, log_axis(values) if _has_spike(values) else make_axis(min(values), max(values), margin=MARGIN)
+
+
+def _ticks(values: Iterable[float], place: Callable[[float], float]) -> tuple[Tick, ...]:
+    return tuple(Tick(place(value), spell_tick(value)) for value in values)
+
+
+def _marks(marks: Iterable[tuple[float, str]], x: Axis) -> tuple[Tick, ...]:
+    return tuple(Tick(x.percent(step), label) for step, label in marks if x.low <= step <= x.high)
 
 
 def make_axis(low: float, high: float, *, margin: float = 0.0) -> Axis:

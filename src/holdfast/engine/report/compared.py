@@ -112,11 +112,15 @@ def _remarks(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
         yield f"{render_counted(dataset.unfit, 'row')} left out: {dataset.because}"
     if dataset.unended:
         yield f"{render_counted(dataset.unended, 'answer')} cut off at max_new_tokens"
+    yield from _leaks(result, dataset)
+    for gate in result.gates:
+        if gate.dataset in (dataset.dataset, ""):
+            yield f"{gate.gate} {'holds' if gate.passed else 'does not hold'}: {gate.because}"
+
+
+def _leaks(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]:
     for leaked in result.leaked:
         if leaked.dataset == dataset.dataset and leaked.rows:
             yield f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data"
     if result.leaks_unknown:
         yield f"not compared with the training data: {result.leaks_unknown}"
-    for gate in result.gates:
-        if gate.dataset in (dataset.dataset, ""):
-            yield f"{gate.gate} {'holds' if gate.passed else 'does not hold'}: {gate.because}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from shlex import quote
 from typing import Any, Final
 
@@ -163,7 +164,7 @@ def make_page(data: ReportData) -> ReportPage:
     progress, curves = follow(data.events), gather_curves(data.events)
     state = progress.state
     start = next(training_events(reversed(data.events), TrainingStarted), TrainingStarted())
-    targets = data.check.targets if data.check else ()
+    findings, skipped = _checked(data.check)
     return ReportPage(
         run=data.run,
         stage=progress.phase,
@@ -174,7 +175,7 @@ def make_page(data: ReportData) -> ReportPage:
         warnings=tuple(_warnings(data, curves)),
         advice=tuple(next_commands(data.run, state)),
         refusal=tuple(data.refusal),
-        last_output=_last_words(data.last_output) if state.stage is not RunStage.SUCCEEDED else "",
+        last_output="" if state.stage is RunStage.SUCCEEDED else _last_words(data.last_output),
         plot=main_plot(curves, progress),
         small=small_plots(curves, progress),
         evaluations=tabulate_evaluations(curves),
@@ -184,13 +185,13 @@ def make_page(data: ReportData) -> ReportPage:
         samples=_samples(data.samples),
         settings=tuple(list_settings(data.job, state.about, start)),
         job=data.job.text if data.job else "",
-        checked=bool(targets),
-        findings=tuple(finding for target in targets for finding in target.findings),
-        skipped=tuple(skip for target in targets for skip in target.skipped),
+        checked=bool(data.check and data.check.targets),
+        findings=findings,
+        skipped=skipped,
         rehearsal=summarize_rehearsal(data.rehearsal) if data.rehearsal else "",
         attempts=tuple(list_attempts(progress, data.events, data.now_s)),
         checkpoints=tuple(list_checkpoints(data.events, data.checkpoints)),
-        saved=sum(1 for _ in training_events(data.events, CheckpointSaved)),
+        saved=len([*training_events(data.events, CheckpointSaved)]),
         versions=start.versions,
         machine=name_machine(start),
         model=data.model,
@@ -198,6 +199,13 @@ def make_page(data: ReportData) -> ReportPage:
         question=data.samples[0].prompt if data.samples else WHO,
         repeat=tuple(_repeat(data, progress)),
     )
+
+
+def _checked(check: CheckResult | None) -> tuple[tuple[ReportedFinding, ...], tuple[ReportedSkip, ...]]:
+    """Return the findings and the skipped rules of all targets."""
+    targets = check.targets if check else ()
+    findings = chain.from_iterable(target.findings for target in targets)
+    return tuple(findings), tuple(chain.from_iterable(target.skipped for target in targets))
 
 
 def _last_words(output: str) -> str:

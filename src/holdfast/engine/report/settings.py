@@ -1,4 +1,4 @@
-"""What was asked of a run, the settings that matter first."""
+"""The settings of a run, those that matter first."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import TrainingStarted
 from holdfast.engine.report.rows import describe_rows
 
-ASKED = (
+REQUESTED = (
     ("dataset.rows", "rows drawn"),
     ("dataset.sample", "chosen by"),
     ("dataset.by", "by the column"),
@@ -36,15 +36,15 @@ USUAL = (
     "bf16",
     "gradient_checkpointing",
 )
-"""Arguments of the trainer that a reader asks for, whether or not the job sets them."""
+"""Arguments of the trainer that are shown whether or not the job sets them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedSetting:
-    """One thing that was asked.
+    """A setting of a run.
 
     Attributes:
-        default: Whether nobody asked, and the trainer chose.
+        default: Whether the job does not set it, so that the trainer chose.
     """
 
     name: str
@@ -67,19 +67,28 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
         "read from": about.target,
         "backend": about.backend,
         "for": about.scenario.describe() if about.scenario else None,
+        "dashboard": _dashboard(job),
     }
-    if job and job.get("track.with", None) == "trackio" and (space := job.get("track.space", None)):
-        named["dashboard"] = SPACES.format(space)
     for name, value in named.items():
         if value:
             yield RequestedSetting(name, spell_value(value))
     yield from _job_settings(job) if job else ()
     yield from _trained_rows(start.data)
-    config, train = start.config, job.get("train", {}) if job else {}
+    yield from _trainer_settings(job.get("train", {}) if job else {}, start)
+
+
+def _dashboard(job: Document | None) -> str | None:
+    """Return the address of the Space that shows the metrics; None if there is none."""
+    space = job.get("track.space", None) if job and job.get("track.with", None) == "trackio" else None
+    return SPACES.format(space) if space else None
+
+
+def _trainer_settings(train: Mapping[str, Any], start: TrainingStarted) -> Iterator[RequestedSetting]:
+    """Yield the arguments of the trainer: those that readers look for first, then the others that the job sets."""
+    config = start.config
     if batch := _batch(config, start.world_size):
         yield batch
-    others = [name for name in train if name not in USUAL]
-    for name in (*USUAL, *others):
+    for name in dict.fromkeys((*USUAL, *train)):
         if name in train or config.get(name):
             yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
 
@@ -93,7 +102,7 @@ def _trained_rows(account: Mapping[str, Any]) -> Iterator[RequestedSetting]:
 
 
 def _job_settings(job: Document) -> Iterator[RequestedSetting]:
-    for key, name in ASKED:
+    for key, name in REQUESTED:
         if value := job.get(key):
             yield RequestedSetting(name, spell_value(value))
 

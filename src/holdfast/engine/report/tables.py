@@ -68,15 +68,22 @@ def list_figures(progress: Progress, start: TrainingStarted, now_s: float) -> It
         before = render_number(change.before.value)
         yield Figure(change.spoken, render_number(change.after.value), f"{before} at step {change.before.step}")
     if progress.max_steps:
-        epochs = (
-            f", {render_number(progress.epoch)} epoch{'' if progress.epoch == 1 else 's'}" if progress.epoch else ""
-        )
-        yield Figure("steps", str(progress.step), f"of {progress.max_steps}{epochs}")
+        yield Figure("steps", str(progress.step), f"of {progress.max_steps}{_epochs(progress.epoch)}")
     attempts = len(progress.state.attempts)
     yield Figure("time", render_duration(progress.elapsed_s(now_s)), f"{attempts} attempts" if attempts > 1 else "")
     if progress.tokens_per_s and progress.steps_per_s:
         speed = f"{render_number(progress.steps_per_s)} steps a second"
         yield Figure("tokens a second", render_count(progress.tokens_per_s), speed)
+    yield from _sizes(progress, start)
+
+
+def _epochs(epochs: float | None) -> str:
+    if not epochs:
+        return ""
+    return f", {render_number(epochs)} epoch{'' if epochs == 1 else 's'}"
+
+
+def _sizes(progress: Progress, start: TrainingStarted) -> Iterator[Figure]:
     if start.parameters:
         yield Figure("parameters", render_count(start.parameters), _trainable(start))
     if progress.memory_bytes:
@@ -101,36 +108,39 @@ def name_machine(start: TrainingStarted) -> str:
 def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
     """Return the evaluations as a table: its header, and its rows by step."""
     names = [name for name in curves if name.startswith("eval_") and not name.endswith(HIDDEN_METRICS)]
-    values = {name: dict(curves[name].points) for name in names}
-    steps = sorted({step for points in values.values() for step in points})
-    rows = [
-        (f"{step:g}", *(render_number(values[name][step]) if step in values[name] else "" for name in names))
-        for step in evenly(steps, EVALUATIONS)
-    ]
+    columns = [dict(curves[name].points) for name in names]
+    steps = sorted(set[float]().union(*columns))
+    rows = [(f"{step:g}", *(_cell(each.get(step)) for each in columns)) for step in evenly(steps, EVALUATIONS)]
     return ("step", *names), tuple(rows)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else render_number(value)
 
 
 def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
     """Yield a row for each attempt; the duration of a running one is counted until now."""
-    ended = {
-        event.attempt: event.over_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
-    }
+    polls = (event for event in events if isinstance(event, Polled))
+    ended = {event.attempt: event.over_s for event in polls if event.answer is Liveness.ENDED}
     for attempt in progress.state.attempts:
-        took_s = max(ended.get(attempt.number, now_s) - attempt.started_s, 0.0)
-        yield AttemptRow(
-            number=attempt.number,
-            backend=attempt.backend,
-            stage=attempt.stage.value,
-            steps=f"{attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "-",
-            resumed=last_name(attempt.resume_from) if attempt.resume_from else "the beginning",
-            took=render_duration(took_s),
-            exit_code=attempt.exit_code,
-            because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
-            remedy=attempt.remedy,
-            troubles=attempt.troubles,
-            where=attempt.diagnosed.where if attempt.diagnosed else "",
-            settings=describe_resumption(attempt.resumed) if attempt.resumed else "",
-        )
+        yield _attempt_row(attempt, max(ended.get(attempt.number, now_s) - attempt.started_s, 0.0))
+
+
+def _attempt_row(attempt: AttemptState, took_s: float) -> AttemptRow:
+    return AttemptRow(
+        number=attempt.number,
+        backend=attempt.backend,
+        stage=attempt.stage.value,
+        steps=f"{attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "-",
+        resumed=last_name(attempt.resume_from) if attempt.resume_from else "the beginning",
+        took=render_duration(took_s),
+        exit_code=attempt.exit_code,
+        because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
+        remedy=attempt.remedy,
+        troubles=attempt.troubles,
+        where=attempt.diagnosed.where if attempt.diagnosed else "",
+        settings=describe_resumption(attempt.resumed) if attempt.resumed else "",
+    )
 
 
 def _because(attempt: AttemptState) -> str:

@@ -1,6 +1,7 @@
 """Commands that make sense in the current state of a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from shlex import quote
 
 from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND
@@ -8,6 +9,9 @@ from holdfast.core.event import RunStage
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import RunState
 from holdfast.results.run import NextCommand
+
+Command = tuple[str, str, str]
+"""What a command does in a word, the command, and its effect."""
 
 
 def next_commands(run: str, state: RunState, *, supervised: bool | None = None) -> list[NextCommand]:
@@ -21,38 +25,56 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
     >>> [each.command for each in next_commands("a", RunState(stage=RunStage.RUNNING))]
     ['holdfast watch a', 'holdfast stop a']
     """
-    return [
-        NextCommand(label=label, command=command, effect=effect)
-        for label, command, effect in _next(run, state, supervised=supervised)
-    ]
+    named = quote(run)
+    if state.about.runs:
+        named = f"{named} --runs {quote(state.about.runs)}"
+    ended = state.stage.ended
+    commands = _after_end(named, state) if ended else _before_end(named, state, supervised=supervised)
+    return [NextCommand(label=label, command=command, effect=effect) for label, command, effect in commands]
 
 
-def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tuple[str, str, str]]:
-    folder = state.about.runs
-    run = f"{quote(run)} --runs {quote(folder)}" if folder else quote(run)
-    resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
-    lost = [delivery for delivery in state.deliveries.values() if delivery.verdict == "missing"]
+def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterator[Command]:
+    if state.attempts and supervised is False:
+        yield _resume(run)
+        return
+    yield "watch", f"holdfast watch {run}", "shows its progress"
+    yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
+
+
+def _after_end(run: str, state: RunState) -> Iterable[Command]:
     if state.stage is RunStage.SUCCEEDED:
         again = ("export", f"holdfast resume {run}", "makes the export again, without training")
-        yield from (again,) if state.lacks_export else ()
-        return
-    if not state.stage.ended:
-        if state.attempts and supervised is False:
-            yield resume
-            return
-        yield "watch", f"holdfast watch {run}", "shows its progress"
-        yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
-    elif state.stage is RunStage.FAILED and lost:
-        for delivery in lost:
-            push = state.pushes.get(delivery.repository)
-            folder = (push and push.folder) or state.folder
-            yield "push it", f"hf upload {quote(delivery.repository)} {quote(str(folder))}", "uploads what is missing"
-    elif not state.attempts:
-        yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
-    else:
-        if state.stage is RunStage.FAILED:
-            yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
-        yield _accept(run) if state.refused_changes else resume
+        return (again,) if state.lacks_export else ()
+    if pushes := _missing_pushes(state):
+        return pushes
+    if not state.attempts:
+        again = ("try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed")
+        return (again,)
+    return _after_failure(run, state)
+
+
+def _missing_pushes(state: RunState) -> list[Command]:
+    """Return the commands that upload what a failed run has pushed and is not there."""
+    if state.stage is not RunStage.FAILED:
+        return []
+    lost = [each.repository for each in state.deliveries.values() if each.verdict == "missing"]
+    uploads = ((name, quote(_pushed_folder(state, name))) for name in lost)
+    return [("push it", f"hf upload {quote(name)} {folder}", "uploads what is missing") for name, folder in uploads]
+
+
+def _pushed_folder(state: RunState, repository: str) -> str:
+    push = state.pushes.get(repository)
+    return str((push and push.folder) or state.folder)
+
+
+def _after_failure(run: str, state: RunState) -> Iterator[Command]:
+    if state.stage is RunStage.FAILED:
+        yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
+    yield _accept(run) if state.refused_changes else _resume(run)
+
+
+def _resume(run: str) -> Command:
+    return "continue", f"holdfast resume {run}", "continues from the newest complete checkpoint"
 
 
 def _accept(run: str) -> tuple[str, str, str]:
@@ -71,8 +93,14 @@ def command_to_try_again(about: RequestedJob, refused_by: str) -> str:
     'holdfast check a.yaml --set train.max_steps=5'
     """
     verb = "rehearse" if refused_by == "rehearsal" else "check"
-    here = verb == "rehearse" and not about.method and not any(each.startswith(BACKEND_KEY) for each in about.sets)
-    sets = (*about.sets, *([f"{BACKEND_KEY}={about.backend or DEFAULT_BACKEND.name}"] if here else []))
-    words = [about.target or "job.yaml", *(word for each in sets for word in ("--set", each))]
+    sets = about.sets if verb == "check" else _sets_with_backend(about)
+    words = [about.target or "job.yaml", *chain.from_iterable(("--set", each) for each in sets)]
     own = ["--", *map(quote, about.arguments)] if about.arguments else []
     return " ".join(("holdfast", verb, *map(quote, words), *own))
+
+
+def _sets_with_backend(about: RequestedJob) -> Sequence[str]:
+    """Return the values that are set, with the backend of a script that is not among them."""
+    if about.method or any(each.startswith(BACKEND_KEY) for each in about.sets):
+        return about.sets
+    return (*about.sets, f"{BACKEND_KEY}={about.backend or DEFAULT_BACKEND.name}")

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import PurePosixPath
 from typing import Literal
+
+from msgspec import structs
 
 from holdfast.core.event import RunStage
 from holdfast.core.json_text import render_canonical
@@ -66,20 +69,22 @@ def study_result(state: StudyState) -> StudyResult:
         because=state.because,
         metric=metric.name,
         direction="minimize" if metric.lower_is_better else "maximize",
-        best=_best(summaries[0], metric, state.runs) if summaries and summaries[0].mean is not None else None,
+        best=_best(summaries, metric, state.runs),
         settings=[
             _setting(each, differences.get(render_canonical(each.settings)), is_best=not at)
             for at, each in enumerate(summaries)
         ],
-        importance=[
-            SettingImportance(key=key, share=round(share, 4)) for key, share in rank_settings(state.outcomes).items()
-        ],
+        importance=list(starmap(_importance, rank_settings(state.outcomes).items())),
         failed=[_failed(each) for each in state.outcomes if each.has_failed],
-        trials=[_trial(each) for each in state.outcomes],
+        trials=list(map(_trial, state.outcomes)),
         remaining=state.remaining,
         elapsed_s=round(sum(each.seconds for each in _distinct(state.outcomes)), 3),
         folder=state.folder,
     )
+
+
+def _importance(key: str, share: float) -> SettingImportance:
+    return SettingImportance(key=key, share=round(share, 4))
 
 
 def _distinct(outcomes: Sequence[TrialOutcome]) -> list[TrialOutcome]:
@@ -96,39 +101,51 @@ def _verdict(state: StudyState) -> StudyVerdict:
 
 
 def _is_open(state: StudyState) -> bool:
-    """Return whether a trial has still to run."""
+    """True if a trial has still to run."""
     return bool(state.proposals) or any(each.is_open for each in state.outcomes)
 
 
-def _best(summary: SettingSummary, metric: StudyMetric, runs: str) -> StudyBest:
-    choose = min if metric.lower_is_better else max
-    trial = choose(summary.valued, key=lambda each: each.value or 0.0)
+def _best(summaries: Sequence[SettingSummary], metric: StudyMetric, runs: str) -> StudyBest | None:
+    """Return the first setting; None if it has no value."""
+    if not summaries or summaries[0].mean is None:
+        return None
+    best, choose = summaries[0], min if metric.lower_is_better else max
+    trial = choose(best.valued, key=lambda each: each.value or 0.0)
     return StudyBest(
-        settings=summary.settings,
+        settings=best.settings,
         metric=metric.name,
-        value=summary.mean or 0.0,
-        low=summary.low,
-        high=summary.high,
-        seeds=len(summary.values),
+        value=summaries[0].mean,
+        low=best.low,
+        high=best.high,
+        seeds=len(best.values),
         run=trial.run,
         model=str(PurePosixPath(runs, trial.run, "model")),
     )
 
 
 def _setting(summary: SettingSummary, difference: SettingDifference | None, *, is_best: bool) -> StudySettingResult:
-    valued = summary.mean is not None
-    return StudySettingResult(
+    result = StudySettingResult(
         settings=summary.settings,
         trials=[each.trial.number for each in summary.outcomes],
         values=summary.values,
         mean=summary.mean,
         low=summary.low,
         high=summary.high,
-        difference=difference.difference if difference else None,
-        difference_low=difference.low if difference else None,
-        difference_high=difference.high if difference else None,
-        p_value=difference.p_value if difference else None,
-        verdict=difference.verdict if difference else "best" if is_best and valued else _without_value(summary),
+        difference=None,
+        difference_low=None,
+        difference_high=None,
+        p_value=None,
+        verdict="best" if is_best and summary.mean is not None else _without_value(summary),
+    )
+    if difference is None:
+        return result
+    return structs.replace(
+        result,
+        difference=difference.difference,
+        difference_low=difference.low,
+        difference_high=difference.high,
+        p_value=difference.p_value,
+        verdict=difference.verdict,
     )
 
 

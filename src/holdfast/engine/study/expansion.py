@@ -88,19 +88,26 @@ def varied_keys(study: Study) -> list[str]:
 
 
 def _all_settings(study: Study, document: Document) -> Iterator[SourcedSettings]:
-    plain = study.grid is None and not study.trials and study.random is None and study.search is None
-    yield from _kept(study, [SourcedSettings({}, {})] if plain and study.seeds else [])
-    yield from _kept(study, _grid(study.grid) if study.grid else [])
-    listed = enumerate(study.trials)
-    yield from _kept(study, (SourcedSettings(each, {key: ("trials", at, key) for key in each}) for at, each in listed))
+    grid = _grid(study.grid) if study.grid else ()
+    for each in chain(_job_alone(study), grid, _listed(study)):
+        if is_kept(each.values, study.where, study.unless):
+            yield each
     if study.random:
         yield from _drawn(study, study.random, study.random.count, document, "random")
     if study.search:
         yield from _drawn(study, study.search, min(study.search.count, FIRST_DRAWS), document, "search")
 
 
-def _kept(study: Study, settings: Iterator[SourcedSettings] | list[SourcedSettings]) -> Iterator[SourcedSettings]:
-    return (each for each in settings if is_kept(each.values, study.where, study.unless))
+def _job_alone(study: Study) -> Iterator[SourcedSettings]:
+    """Yield the job as it is, if a study varies the seed alone."""
+    varies = study.grid is not None or study.trials or study.random is not None or study.search is not None
+    if study.seeds and not varies:
+        yield SourcedSettings({}, {})
+
+
+def _listed(study: Study) -> Iterator[SourcedSettings]:
+    for at, each in enumerate(study.trials):
+        yield SourcedSettings(each, {key: ("trials", at, key) for key in each})
 
 
 def _grid(grid: Mapping[str, list[Any]]) -> Iterator[SourcedSettings]:

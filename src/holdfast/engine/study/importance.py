@@ -53,9 +53,9 @@ def _share(values: Sequence[Any], ranks: Sequence[float]) -> float | None:
 
 def _groups(values: Sequence[Any], ranks: Sequence[float]) -> Iterator[list[float]]:
     """Yield the ranks of trials with the same value, or with numbers of the same quarter."""
-    labels = [render_canonical(value) for value in values]
-    if 2 * len(set(labels)) > len(labels) and all(is_number(value) for value in values):
-        order = _ranks([float(value) for value in values])
+    labels = list(map(render_canonical, values))
+    if 2 * len(set(labels)) > len(labels) and all(map(is_number, values)):
+        order = _ranks(list(map(float, values)))
         labels = [str(int((place - 0.5) / len(order) * PARTS)) for place in order]
     for label in dict.fromkeys(labels):
         yield [rank for rank, other in zip(ranks, labels, strict=True) if other == label]

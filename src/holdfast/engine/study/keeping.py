@@ -4,7 +4,8 @@ A setting is judged once all of its trials have a value, or were stopped early. 
 the best by trials that end later. What failed or was interrupted keeps everything, since it may be continued.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from holdfast.core.event import RunStage
 from holdfast.core.trial import TrialOutcome
@@ -20,10 +21,19 @@ def trials_to_empty(outcomes: Sequence[TrialOutcome], keep: int, *, lower_is_bet
         lower_is_better: Whether the lowest value is the best.
     """
     settings = summarize_settings(outcomes, lower_is_better=lower_is_better)
-    judged = [each for each in settings if each.mean is not None and _is_judged(each)]
-    behind = [*judged[keep:], *(each for each in settings if each.mean is None and _is_judged(each))]
-    best = {each.run for setting in settings if setting not in behind for each in setting.outcomes}
-    return [each for setting in behind for each in setting.outcomes if each.run and each.run not in best]
+    behind = _settings_behind(settings, keep)
+    kept = {each.run for each in _outcomes(setting for setting in settings if setting not in behind)}
+    return [each for each in _outcomes(behind) if each.run and each.run not in kept]
+
+
+def _settings_behind(settings: Sequence[SettingSummary], keep: int) -> list[SettingSummary]:
+    """Return the judged settings after the best ones, those without a value last."""
+    judged = [each for each in settings if _is_judged(each)]
+    return [*[each for each in judged if each.mean is not None][keep:], *(each for each in judged if each.mean is None)]
+
+
+def _outcomes(settings: Iterable[SettingSummary]) -> Iterator[TrialOutcome]:
+    return chain.from_iterable(setting.outcomes for setting in settings)
 
 
 def _is_judged(setting: SettingSummary) -> bool:

@@ -16,7 +16,7 @@ PREFIX: Final = "eval_"
 
 
 def is_logged(metric: StudyMetric) -> bool:
-    """Return whether the trainer logs a metric; if it does not, it is measured when training has ended."""
+    """True if the trainer logs a metric; another one is measured when training has ended."""
     return metric.name == TRAINED or metric.name.startswith(PREFIX)
 
 
@@ -46,10 +46,25 @@ def missing_metric(metric: StudyMetric, job: Job) -> tuple[str, str] | None:
         return None if job.evaluates else _without_rows(metric)
     if metric.name == TRAINED:
         return None
-    measured = {name for each in job.evaluate for name in (*each.metric, *each.rewards)}
-    if metric.name in measured or (metric.name in METRICS and any(not each.metric for each in job.evaluate)):
+    measured = _measured(job)
+    if metric.name in measured or _is_default(metric, job):
         return _without_dataset(metric, job)
     return _unwritten(metric, job, measured)
+
+
+def _measured(job: Job) -> set[str]:
+    """Return the metrics and rewards that the evaluations of a job name."""
+    return {name for each in job.evaluate for name in (*each.metric, *each.rewards)}
+
+
+def _is_default(metric: StudyMetric, job: Job) -> bool:
+    """True if a metric may be one that an evaluation gives without naming it."""
+    return metric.name in METRICS and _takes_defaults(job)
+
+
+def _takes_defaults(job: Job) -> bool:
+    """True if an evaluation of a job names no metric."""
+    return any(not each.metric for each in job.evaluate)
 
 
 def _without_rows(metric: StudyMetric) -> tuple[str, str]:
@@ -84,5 +99,5 @@ def _written(job: Job, measured: set[str]) -> Iterator[str]:
     if job.evaluates:
         yield "eval_loss"
     yield from sorted(measured)
-    if any(not each.metric for each in job.evaluate):
+    if _takes_defaults(job):
         yield from METRICS

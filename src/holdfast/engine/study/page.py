@@ -1,6 +1,6 @@
 """The report of a study: one self-contained HTML page. Pure: values in, text out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -152,17 +152,25 @@ def _figures(result: StudyResult) -> Iterator[Figure]:
 
 def _plots(result: StudyResult, curves: Sequence[StudyCurves]) -> Iterator[Plot]:
     """Yield a chart of each metric that has curves, the best trial's in front."""
-    best = {each.number for each in result.trials if result.best and each.run == result.best.run}
+    best = _best_trials(result)
     for metric in dict.fromkeys(each.metric for each in curves):
-        own = [each for each in curves if each.metric == metric]
-        first = [each for each in own if each.number in best][:1]
-        others = evenly([each for each in own if each not in first], MOST_CURVES)
-        series = [
-            *(Series(f"trial {each.number}, the best", "line", each.points) for each in first),
-            *(Series("", "raw", each.points) for each in others),
-        ]
-        if plot := draw_plot(f"{metric} of {len(own)} trials", series, render_number, readings=bool(first)):
+        if plot := _plot(metric, [each for each in curves if each.metric == metric], best):
             yield plot
+
+
+def _best_trials(result: StudyResult) -> set[int]:
+    """Return the numbers of the trials that share the best run."""
+    return {each.number for each in result.trials if result.best and each.run == result.best.run}
+
+
+def _plot(metric: str, curves: Sequence[StudyCurves], best: Container[int]) -> Plot | None:
+    first = [each for each in curves if each.number in best][:1]
+    others = evenly([each for each in curves if each not in first], MOST_CURVES)
+    series = [
+        *(Series(f"trial {each.number}, the best", "line", each.points) for each in first),
+        *(Series("", "raw", each.points) for each in others),
+    ]
+    return draw_plot(f"{metric} of {len(curves)} trials", series, render_number, readings=bool(first))
 
 
 def _cells(settings: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:

@@ -204,9 +204,13 @@ def _params(search: SearchTrials, settings: Mapping[str, Any]) -> Params | None:
 
 def _param(distribution: Distribution, value: Any) -> int | float | None:
     if distribution.choice is not None:
-        written = [render_canonical(each) for each in distribution.choice]
-        return written.index(render_canonical(value)) if render_canonical(value) in written else None
-    bounds = distribution.integers or distribution.log_uniform or distribution.uniform or (0, 1)
-    if not is_number(value) or not bounds[0] <= value <= bounds[1]:
-        return None
-    return value if distribution.integers is None or isinstance(value, int) else None
+        return _index_of(value, distribution.choice)
+    low, high = distribution.integers or distribution.log_uniform or distribution.uniform or (0, 1)
+    may_be_fraction = distribution.integers is None
+    fits = is_number(value) and low <= value <= high and (may_be_fraction or isinstance(value, int))
+    return value if fits else None
+
+
+def _index_of(value: Any, choices: Sequence[Any]) -> int | None:
+    written = list(map(render_canonical, choices))
+    return written.index(render_canonical(value)) if render_canonical(value) in written else None

@@ -1,7 +1,8 @@
 """Charts of a study's settings: parallel coordinates of all keys, and a scatter of the metric over each key. Pure geometry."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from holdfast.core.numbers import is_number
@@ -75,47 +76,75 @@ def parallel_plot(result: StudyResult) -> ParallelPlot | None:
     keys = _varied(trials)
     if not trials[1:] or not keys:
         return None
-    columns: dict[str, list[Any]] = {key: [each.settings.get(key) for each in trials] for key in keys}
-    columns[result.metric] = [each.value for each in trials]
-    axes = {name: _value_axis(values) for name, values in columns.items()}
-    places = {name: round(number * 100 / (len(axes) - 1), 2) for number, name in enumerate(axes)}
-    lines = [
-        ParallelLine(
-            "M" + "L".join(f"{places[name]:g} {_from_top(axes[name].place(columns[name][at])):g}" for name in axes),
-            "line" if _is_best(each, result) else "raw few" if len(trials) <= FEW else "raw",
-            _describe(each, result),
-        )
-        for at, each in enumerate(trials)
-    ]
+    columns = _columns(trials, keys, result.metric)
+    lines = [_parallel_line(columns, at, trials, result) for at in range(len(trials))]
     lines.sort(key=lambda each: each.role == "line")  # the best on top
-    return ParallelPlot(
-        f"{result.metric} by all settings",
-        tuple(
-            ParallelAxis(name, places[name], tuple(Tick(_from_top(tick.at), tick.text) for tick in axis.ticks))
-            for name, axis in axes.items()
-        ),
-        tuple(lines),
-    )
+    axes = tuple(ParallelAxis(each.name, each.at, _from_top_ticks(each.axis.ticks)) for each in columns)
+    return ParallelPlot(f"{result.metric} by all settings", axes, tuple(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """An upright axis with the values of all trials.
+
+    Attributes:
+        at: Its place from the left, in percent.
+    """
+
+    name: str
+    at: float
+    values: Sequence[Any]
+    axis: ValueAxis
+
+    def point(self, trial: int) -> str:
+        """Return where the line of a trial crosses it."""
+        return f"{self.at:g} {_from_top(self.axis.place(self.values[trial])):g}"
+
+
+def _columns(trials: Sequence[StudyTrialResult], keys: Sequence[str], metric: str) -> list[_Column]:
+    values: dict[str, list[Any]] = {key: [each.settings.get(key) for each in trials] for key in keys}
+    values[metric] = [each.value for each in trials]
+    return [
+        _Column(name, round(number * 100 / (len(values) - 1), 2), own, _value_axis(own))
+        for number, (name, own) in enumerate(values.items())
+    ]
+
+
+def _parallel_line(
+    columns: Sequence[_Column], at: int, trials: Sequence[StudyTrialResult], result: StudyResult
+) -> ParallelLine:
+    path = "M" + "L".join(each.point(at) for each in columns)
+    usual = "raw few" if len(trials) <= FEW else "raw"
+    return ParallelLine(path, "line" if _is_best(trials[at], result) else usual, _describe(trials[at], result))
+
+
+def _from_top_ticks(ticks: Iterable[Tick]) -> tuple[Tick, ...]:
+    return tuple(Tick(_from_top(tick.at), tick.text) for tick in ticks)
 
 
 def scatter_plots(result: StudyResult) -> Iterator[Plot]:
     """Yield a scatter of the metric over each key that varies."""
     trials = _valued(result)
     for key in _varied(trials) if trials[1:] else ():
-        x = _value_axis([each.settings.get(key) for each in trials])
-        y = _value_axis([each.value for each in trials])
-        best = [each for each in trials if _is_best(each, result)]
-        dots = {"": [each for each in trials if each not in best], "best": best}
-        yield Plot(
-            title=f"{result.metric} by {key}",
-            summary=f"{result.metric} of {len(trials)} trials over {key}.",
-            x_ticks=x.ticks,
-            y_ticks=tuple(Tick(_from_top(tick.at), tick.text) for tick in y.ticks),
-            traces=tuple(
-                Trace(name, "dots", "", "", tuple(_dot(each, key, x, y, result) for each in some))
-                for name, some in dots.items()
-            ),
-        )
+        yield _scatter_plot(key, trials, result)
+
+
+def _scatter_plot(key: str, trials: Sequence[StudyTrialResult], result: StudyResult) -> Plot:
+    x = _value_axis([each.settings.get(key) for each in trials])
+    y = _value_axis([each.value for each in trials])
+    dot = partial(_dot, key=key, x=x, y=y, result=result)
+    best = [each for each in trials if _is_best(each, result)]
+    others = [each for each in trials if each not in best]
+    return Plot(
+        title=f"{result.metric} by {key}",
+        summary=f"{result.metric} of {len(trials)} trials over {key}.",
+        x_ticks=x.ticks,
+        y_ticks=_from_top_ticks(y.ticks),
+        traces=(
+            Trace("", "dots", "", "", tuple(map(dot, others))),
+            Trace("best", "dots", "", "", tuple(map(dot, best))),
+        ),
+    )
 
 
 def _dot(each: StudyTrialResult, key: str, x: ValueAxis, y: ValueAxis, result: StudyResult) -> Dot:
@@ -140,17 +169,21 @@ def _is_drawable(values: Sequence[Any]) -> bool:
 def _value_axis(values: Sequence[Any]) -> ValueAxis:
     """Return an axis of numbers, by powers of ten where they are far apart; or of names, evenly spread."""
     if not all(map(is_number, values)):
-        names = sorted({spell_value(value) for value in values})
-        places = {name: (at + 0.5) * 100 / len(names) for at, name in enumerate(names)}
-        ticks = tuple(Tick(round(place, 2), name) for name, place in places.items())
-        return ValueAxis(lambda value: round(places[spell_value(value)], 2), ticks)
-    axis = _number_axis([float(value) for value in values])
-    different = sorted({float(value) for value in values})
+        return _name_axis(values)
+    numbers = list(map(float, values))
+    axis, different = _number_axis(numbers), sorted(set(numbers))
     labels = different if len(different) <= MOST_NUMBERS else axis.ticks
     return ValueAxis(
         lambda value: axis.percent(float(value)),
         tuple(Tick(axis.percent(label), spell_tick(label)) for label in labels),
     )
+
+
+def _name_axis(values: Sequence[Any]) -> ValueAxis:
+    names = sorted(set(map(spell_value, values)))
+    places = {name: (at + 0.5) * 100 / len(names) for at, name in enumerate(names)}
+    ticks = tuple(Tick(round(place, 2), name) for name, place in places.items())
+    return ValueAxis(lambda value: round(places[spell_value(value)], 2), ticks)
 
 
 def _number_axis(values: Sequence[float]) -> Axis:

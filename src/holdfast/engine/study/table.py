@@ -1,17 +1,18 @@
 """The table of a study: a row a trial."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from holdfast.core.json_text import render_canonical
-from holdfast.results.study import StudyResult
+from holdfast.results.study import FailedTrial, StudyResult, StudyTrialResult
 
 
 def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
     """Yield the row of each trial, with the same columns in each."""
     failed = {each.number: each for each in result.failed}
-    keys = dict.fromkeys(key for each in result.trials for key in each.settings)
-    metrics = sorted({name for each in result.trials for name in each.metrics} - {result.metric})
+    keys = dict.fromkeys(chain.from_iterable(each.settings for each in result.trials))
+    metrics = sorted(set[str]().union(*(each.metrics for each in result.trials)) - {result.metric})
     for each in result.trials:
         failure = failed.get(each.number)
         yield {
@@ -23,10 +24,16 @@ def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
             result.metric: each.value,
             **{name: each.metrics.get(name) for name in metrics},
             "elapsed_s": each.elapsed_s,
-            "class": failure.name if failure else None,
-            "because": failure.because if failure else each.pruned or None,
+            **_outcome(each, failure),
             "content": each.content,
         }
+
+
+def _outcome(trial: StudyTrialResult, failure: FailedTrial | None) -> dict[str, str | None]:
+    """Return why a trial failed, or why it was stopped early."""
+    if failure is None:
+        return {"class": None, "because": trial.pruned or None}
+    return {"class": failure.name, "because": failure.because}
 
 
 def _plain(value: Any) -> Any:
