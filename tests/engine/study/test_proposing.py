@@ -10,7 +10,8 @@ import pytest
 from holdfast.core.json_text import render_canonical
 from holdfast.core.study import Study
 from holdfast.engine.study.drawing import draw_settings
-from holdfast.engine.study.proposing import SearchedSetting, count_left, is_searched, propose_setting
+from holdfast.engine.study.proposing import count_left, propose_setting
+from holdfast.engine.study.searched import SearchedSetting, is_searched
 
 SPACE = {
     "train.learning_rate": {"log_uniform": [1e-7, 1e-1]},

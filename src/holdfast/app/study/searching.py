@@ -15,7 +15,8 @@ from holdfast.core.numbers import is_number
 from holdfast.core.study import SearchTrials
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.expansion import expand_trials, proposed_trials
-from holdfast.engine.study.proposing import count_left, is_searched, propose_setting, searched_settings
+from holdfast.engine.study.proposing import count_left, propose_setting
+from holdfast.engine.study.searched import is_searched, searched_settings
 from holdfast.engine.study.summaries import summarize_settings
 
 NOTHING_NEW = "the search found nothing new that the conditions allow"

@@ -26,7 +26,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
     Args:
         rules: The rules.
         documents: What the program says of each job that it trains.
-        context: What they are asked about it against.
+        context: What it is checked against.
     """
     rules, passes = list(rules), Passes(context)
     results = passes.ask(rules, documents, context.versions)
@@ -50,25 +50,20 @@ def _resting_on_guesses(
 
     What is found with other releases in place of those that are assumed does not depend on them.
     """
-    context, found = passes.context, frozenset(identity(result) for result in results)
+    context, certain = passes.context, frozenset(map(identity, results))
     if not context.firm:
-        return found
-    rules = list(
-        {result.rule.code: result.rule for result in results if isinstance(result, Finding) and result.rule}.values()
-    )
-    certain = found
+        return certain
+    findings = [result for result in results if isinstance(result, Finding)]
+    rules = list({finding.rule.code: finding.rule for finding in findings if finding.rule}.values())
     for sample in _other_releases(context.assumed):
-        at = {**context.versions, **sample}
-        certain &= {identity(result) for result in passes.ask(rules, documents, at)}
-    assumed = {f"{package} {version}" for package, version in context.assumed.items()}
-    return frozenset(
-        identity(each) for each in results if identity(each) not in certain or _mentions_version(each, assumed)
-    )
+        certain &= frozenset(map(identity, passes.ask(rules, documents, {**context.versions, **sample})))
+    guessed = frozenset(map(identity, results)) - certain
+    return guessed.union(identity(each) for each in findings if _mentioned(each, context.assumed))
 
 
-def _mentions_version(result: Finding | Skip, versions: Iterable[str]) -> bool:
-    """True if a finding speaks of one of some versions."""
-    return isinstance(result, Finding) and any(version in result.message for version in versions)
+def _mentioned(finding: Finding, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return those of some versions that the message of a finding mentions, by package."""
+    return {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
 
 
 def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -86,7 +81,7 @@ def _rules_not_checked(rules: Sequence[Rule], documents: Sequence[Document], con
 
 
 def _unsure(finding: Finding, context: VersionContext) -> Finding:
-    """Return a finding that rests on a guess at the versions as what it is: a warning."""
+    """Return a finding that depends on guessed versions as a warning."""
     if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
         return finding
     concerned = _concerned(finding, context)
@@ -98,10 +93,10 @@ def _unsure(finding: Finding, context: VersionContext) -> Finding:
 
 
 def _concerned(finding: Finding, context: VersionContext) -> Mapping[str, str]:
-    """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
+    """Return the versions that a finding mentions and nothing pins; if there is none, those of the libraries that train."""
     versions = context.assumed if context.firm else context.versions
-    mentioned = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
-    return mentioned or {package: version for package, version in versions.items() if package in TRAINING} or versions
+    training = {package: version for package, version in versions.items() if package in TRAINING}
+    return _mentioned(finding, versions) or training or versions
 
 
 def _older(rules: Sequence[Rule], documents: Sequence[Document], passes: Passes) -> Iterator[Finding]:
@@ -120,7 +115,7 @@ def _older(rules: Sequence[Rule], documents: Sequence[Document], passes: Passes)
 
 @dataclass(slots=True)
 class _Floors:
-    """Looks for the versions from which findings are gone. What a rule finds at some versions is asked once.
+    """Looks for the versions from which findings are gone. A rule is run once at each combination of versions.
 
     Attributes:
         passes: The passes of this check.
@@ -129,7 +124,7 @@ class _Floors:
 
     passes: Passes
     lowest: Mapping[str, str]
-    asked: dict[tuple[object, ...], frozenset[object]] = field(
+    known: dict[tuple[object, ...], frozenset[object]] = field(
         default_factory=dict[tuple[object, ...], frozenset[object]]
     )
 
@@ -159,7 +154,7 @@ class _Floors:
         if rule is None or document is None:
             return False
         question = (rule.code, id(document), package, version)
-        if question not in self.asked:
+        if question not in self.known:
             results = self.passes.ask([rule], [document], {**self.lowest, package: version})
-            self.asked[question] = frozenset(map(identity, results))
-        return identity(finding) not in self.asked[question]
+            self.known[question] = frozenset(map(identity, results))
+        return identity(finding) not in self.known[question]

@@ -44,7 +44,7 @@ def count_labels(given: Sequence[str], right: Sequence[str], labels: Sequence[st
 
 
 def _bleu_counts(answers: Sequence[str], references: Sequence[str]) -> FloatArray:
-    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.bleu import BLEU  # slow, and only BLEU needs it
 
     scorer = BLEU(effective_order=True)
     found = [scorer.sentence_score(answer, [text]) for answer, text in zip(answers, references, strict=True)]
