@@ -3,7 +3,7 @@
 import math
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
-TENTHS_UNTIL_S = 10.0  # above, nobody cares for a tenth of a second
+TENTHS_UNTIL_S = 10.0  # above, a tenth of a second does not matter
 PADDED_FROM = 0.01  # losses keep three digits, so that they line up; learning rates are shorter without
 BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B"))
 COUNTS = ((1e9, " B"), (1e6, " M"), (1e3, " k"), (1, ""))

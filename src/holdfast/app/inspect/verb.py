@@ -239,7 +239,7 @@ def _with_tokens(
         return inspection, MissingFact("no model is named")
     if inspection.rewritten_by:
         because = f"`{inspection.rewritten_by}` rewrites the rows first, and is not run here"
-        return replace(inspection, untold=because), MissingFact(because)
+        return replace(inspection, no_tokens_because=because), MissingFact(because)
     mapping = None if inspection.methods[method].ready else inspection.methods[method].mapping
     try:
         from holdfast.app.inspect.tokenizing import tokenize
@@ -247,7 +247,7 @@ def _with_tokens(
         tokens, masked = tokenize(asked, source, sight, inspection.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
-        return replace(inspection, untold=because), MissingFact(because)
+        return replace(inspection, no_tokens_because=because), MissingFact(because)
     return replace(inspection, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
 
 

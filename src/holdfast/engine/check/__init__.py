@@ -1,1 +1,1 @@
-"""Checking: the rules are asked, their fixes combined, and the comments that suppress findings read."""
+"""Checking: running the rules, combining their fixes, and reading the comments that suppress findings."""

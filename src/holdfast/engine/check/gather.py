@@ -24,7 +24,7 @@ def gather(
         awaited: Names of facts that may have to be waited for; all of them are waited for at once.
 
     Raises:
-        AttributeError: A rule names a fact that nobody can find, and `otherwise` is not given.
+        AttributeError: A rule names a fact that does not exist, and `otherwise` is not given.
     """
     names = sorted(names)
     slow = [name for name in names if name in awaited]

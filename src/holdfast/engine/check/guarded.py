@@ -1,7 +1,7 @@
-"""Calls that nothing can be said of, because of what stands around them: what a rule would report of them is a skip, not a pass.
+"""Calls whose outcome is not known, because of the code around them: what a rule would report of them is a skip, not a pass.
 
 The rules pass over a call in a branch on a library's version, and over all calls of a program that lets another package replace
-the libraries' classes. They are asked again about the program without these guards: an error that appears only then depends on
+the libraries' classes. They are run again on the program without these guards: an error that appears only then depends on
 something that the source does not show.
 """
 
@@ -18,17 +18,17 @@ Item = TypeVar("Item", Import, Call, AttributeRead)
 """What a guard may stand around."""
 
 
-def undecided(documents: Iterable[Document], ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Skip]:
+def undecided(documents: Iterable[Document], run: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Skip]:
     """Yield a skip for each rule that finds an error only without the guards.
 
     Args:
         documents: What the program says of each job that it trains.
-        ask: Asks those rules about a document that have said nothing of the program yet.
+        run: Runs the rules on a document that have reported nothing of the program yet.
     """
     reported = set[str]()
     for document in documents:
         reasons = _reasons(document)
-        for finding in _errors(ask(_unguarded(document))) if reasons else ():
+        for finding in _errors(run(_unguarded(document))) if reasons else ():
             if finding.rule and finding.rule.code not in reported:
                 reported.add(finding.rule.code)
                 yield Skip(finding.rule, (finding.key,), _nearest_reason(reasons, finding))

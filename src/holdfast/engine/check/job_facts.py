@@ -42,7 +42,7 @@ class FactSources:
         datasets: Where the training data is looked for.
         machines: What knows the machine.
         models: Where the base model is looked for.
-        outside: What else is asked; without it, the job counts as one that names nothing there.
+        outside: Where else things are looked up; without it, the job counts as one that names nothing there.
         read_rows: Reads the training data's rows; None if they are not at hand.
         backends: Names of the backends that a job can run on.
         row_lengths: Measures the rows of the training data; None if that would take too long.
@@ -227,10 +227,10 @@ class JobFacts(HubFacts):
         return next((each for each in self.references if each.key in (key, f"{key}.path")), None)
 
     def _require_visible(self, role: ReferenceRole) -> None:
-        """Object to data or a model that may be where the job is started, and is not here.
+        """Check that data or a model that is not here cannot be where the job is started.
 
         Raises:
-            SourceError: Nobody can say whether it is there.
+            SourceError: It is not known whether it is there.
         """
         reference = self._only(role)
         if self._outside and not may_be_repository(reference.name):

@@ -1,4 +1,4 @@
-"""Asking the rules about a program's documents several times: at other versions, in other numbers of processes.
+"""Running the rules on a program's documents several times: at other versions, for other numbers of processes.
 
 What is the same each time is found out once: which rules concern a document, and all facts but the API of the versions.
 """
@@ -31,29 +31,29 @@ class Passes:
         self.context = context
         self._subjects: dict[int, _Subject] = {}
 
-    def ask(self, rules: Sequence[Rule], documents: Iterable[Document], at: Mapping[str, str]) -> Results:
+    def run(self, rules: Sequence[Rule], documents: Iterable[Document], at: Mapping[str, str]) -> Results:
         """Return the findings and skips at some versions; those that several documents share are returned once."""
         results: Results = []
         for document in documents:
-            found = check_with_renames(document, lambda each: self.ask_one(rules, each, at))
+            found = check_with_renames(document, lambda each: self.run_one(rules, each, at))
             results += list(without_known(results, found))
         return results
 
-    def ask_one(self, rules: Sequence[Rule], document: Document, at: Mapping[str, str]) -> Iterator[Finding | Skip]:
+    def run_one(self, rules: Sequence[Rule], document: Document, at: Mapping[str, str]) -> Iterator[Finding | Skip]:
         """Yield the findings and skips for one document as it is; for a script without a launcher, those for one process."""
         if id(document) not in self._subjects:
             self._subjects[id(document)] = _Subject(document, self.context)
-        return self._subjects[id(document)].ask(rules, at)
+        return self._subjects[id(document)].run(rules, at)
 
 
 class _Subject:
-    """A document that rules are asked about, with what is known of it so far."""
+    """A document that rules are run on, with what is known of it so far."""
 
     def __init__(self, document: Document, context: VersionContext) -> None:
         self._runner, self._facts = RuleRunner(document), ProgramFacts(context, document)
         self._known: dict[str, object | MissingFact] = {}
 
-    def ask(self, rules: Sequence[Rule], at: Mapping[str, str]) -> Iterator[Finding | Skip]:
+    def run(self, rules: Sequence[Rule], at: Mapping[str, str]) -> Iterator[Finding | Skip]:
         """Yield the findings and skips of some rules at some versions."""
         document = self._runner.document
         counted = is_launched(document) or trains_on_cpu(document)

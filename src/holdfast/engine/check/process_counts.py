@@ -1,6 +1,6 @@
-"""Asking rules about a program of which nothing says in how many processes it will run.
+"""Running rules on a program whose number of processes is not known.
 
-Started as it is, it is one process. What is wrong then is reported. If it is right with other numbers, it is a warning that says with which it is wrong.
+Without a launcher, it is one process, and what is wrong then is reported. If that is right for other numbers, it is a warning that names the wrong ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,14 +15,14 @@ NAMED: Final = 8
 """Up to so many are named: those of one machine."""
 
 
-def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+def check_one_process(run: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
     """Yield the findings for one process; a finding that other numbers do not have is a warning.
 
     Args:
-        ask: Asks them for a number of processes.
+        run: Runs them for a number of processes.
     """
-    alone = list(ask(COUNTS[0]))
-    others = _with_other_counts(alone, ask)
+    alone = list(run(COUNTS[0]))
+    others = _with_other_counts(alone, run)
     for result in alone:
         if isinstance(result, Skip):
             yield result
@@ -35,25 +35,25 @@ def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterato
         )
 
 
-def check_any_count(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
+def check_any_count(run: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
     """Yield the findings that are the same for every number of processes, for a launcher that does not show its number.
 
     Args:
-        ask: Asks them for a number of processes.
+        run: Runs them for a number of processes.
     """
-    first = list(ask(COUNTS[0]))
-    others = _with_other_counts(first, ask)
+    first = list(run(COUNTS[0]))
+    others = _with_other_counts(first, run)
     for result in first:
         if isinstance(result, Finding) and all(_is_found_as(result, each) for each in others):
             yield result
 
 
 def _with_other_counts(
-    alone: Iterable[Finding | Skip], ask: Callable[[int], Iterable[Finding | Skip]]
+    alone: Iterable[Finding | Skip], run: Callable[[int], Iterable[Finding | Skip]]
 ) -> list[list[Finding | Skip]]:
     """Return the results for the other numbers of processes; none if nothing was found with the first, since none would be reported."""
     is_found = any(isinstance(each, Finding) for each in alone)
-    return [list(ask(count)) for count in COUNTS[1:]] if is_found else []
+    return [list(run(count)) for count in COUNTS[1:]] if is_found else []
 
 
 def _is_found_as(one: Finding, results: Sequence[Finding | Skip]) -> bool:

@@ -29,7 +29,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
         context: What it is checked against.
     """
     rules, passes = list(rules), Passes(context)
-    results = passes.ask(rules, documents, context.versions)
+    results = passes.run(rules, documents, context.versions)
     guessed = _resting_on_guesses(results, documents, passes)
     results = [
         _unsure(result, context) if isinstance(result, Finding) and identity(result) in guessed else result
@@ -38,7 +38,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
     results += _rules_not_checked(rules, documents, context)
     codes = {result.rule.code for result in results if result.rule}
     silent = [rule for rule in rules if rule.code not in codes]
-    results += undecided(documents, lambda each: passes.ask_one(silent, each, context.versions))
+    results += undecided(documents, lambda each: passes.run_one(silent, each, context.versions))
     reported = {identity(result) for result in results}
     return [*results, *(each for each in _older(rules, documents, passes) if identity(each) not in reported)]
 
@@ -56,7 +56,7 @@ def _resting_on_guesses(
     findings = [result for result in results if isinstance(result, Finding)]
     rules = list({finding.rule.code: finding.rule for finding in findings if finding.rule}.values())
     for sample in _other_releases(context.assumed):
-        certain &= frozenset(map(identity, passes.ask(rules, documents, {**context.versions, **sample})))
+        certain &= frozenset(map(identity, passes.run(rules, documents, {**context.versions, **sample})))
     guessed = frozenset(map(identity, results)) - certain
     return guessed.union(identity(each) for each in findings if _mentioned(each, context.assumed))
 
@@ -106,7 +106,7 @@ def _older(rules: Sequence[Rule], documents: Sequence[Document], passes: Passes)
         return
     bound = [rule for rule in rules if "api" in rule.needs]
     floors = _Floors(passes, lowest)
-    for finding in passes.ask(bound, documents, lowest):
+    for finding in passes.run(bound, documents, lowest):
         if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
             requirements = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
             message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {requirements})"
@@ -155,6 +155,6 @@ class _Floors:
             return False
         question = (rule.code, id(document), package, version)
         if question not in self.known:
-            results = self.passes.ask([rule], [document], {**self.lowest, package: version})
+            results = self.passes.run([rule], [document], {**self.lowest, package: version})
             self.known[question] = frozenset(map(identity, results))
         return identity(finding) not in self.known[question]

@@ -41,7 +41,7 @@ class VersionContext:
         resolution: The versions of the libraries that it will get, or may get.
         declared: What says so.
         assumed: The versions of the libraries that it uses and nothing pins: the newest that fit.
-        unknown: Why nobody knows the version of another library that it uses.
+        unknown: Why the version of another library that it uses is not known.
         outside: Where what it names is looked for; None if it is not looked for.
     """
 
@@ -53,7 +53,7 @@ class VersionContext:
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """The versions that the rules are asked about first."""
+        """The versions that the program is checked for first."""
         return {**self.resolution.newest, **self.assumed}
 
     @property
@@ -76,7 +76,7 @@ def _api(versions: tuple[tuple[str, str], ...]) -> Api:
 
 
 def api_at(versions: Mapping[str, str]) -> Api:
-    """Return what the libraries take at some versions; scripts with the same versions share one."""
+    """Return the API of the libraries at some versions; scripts with the same versions share one."""
     return _api(tuple(versions.items()))
 
 
@@ -89,7 +89,7 @@ class ProgramFacts(HubFacts):
 
     @property
     def api(self) -> Api:
-        """What the libraries take at the versions that the rules are asked about first."""
+        """What the libraries take at the versions that the program is checked for first."""
         return api_at(self._version_context.versions)
 
     @property
@@ -132,7 +132,7 @@ class ProgramFacts(HubFacts):
         found = self._flowing(TRAIN_DATA)
         try:
             evaluated = self._flowing(EVAL_DATA).columns if self._is_given(EVAL_DATA) else None
-        except SourceError:  # nobody says what it has, which is no reason to keep silent of the other
+        except SourceError:  # its columns are not known, and those of the other are
             evaluated = None
         return replace(found, eval_columns=evaluated)
 

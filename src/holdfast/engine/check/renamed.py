@@ -1,7 +1,7 @@
 """A program as it is once its old names are written anew: what stands behind them comes to light with them.
 
 An argument under its old name hides what its value does, and a class that is imported from its old place what it is given.
-Rules are asked about the program as it will be too, so that all there is to say is said at once; and what they say of it
+Rules are run on the program as it will be, too, so that all of its problems are reported at once; and what they report
 only because of an old name is left out, for the old name itself is reported.
 
 Covered: arguments that were renamed or misspelt, names that are imported from elsewhere now. Not covered: arguments that move to
@@ -28,20 +28,20 @@ IMPORTS: Final = "imports."
 
 
 def check_with_renames(
-    document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]
+    document: Document, run: Callable[[Document], Iterable[Finding | Skip]]
 ) -> Iterator[Finding | Skip]:
     """Yield the findings for a Document, with those that appear once its old names are replaced.
 
     Args:
         document: The document.
-        ask: Asks the rules about one.
+        run: Runs the rules on one.
     """
-    results = list(ask(document))
+    results = list(run(document))
     anew = _with_new_names(document, [result for result in results if isinstance(result, Finding)])
     if anew is None:
         yield from results
         return
-    later = [result for result in ask(anew) if isinstance(result, Finding)]
+    later = [result for result in run(anew) if isinstance(result, Finding)]
     holding = {identity(result) for result in later}
     kept = [each for each in results if isinstance(each, Skip) or _names_anew(each) or identity(each) in holding]
     yield from kept

@@ -1,4 +1,4 @@
-"""Comments that tell a checker to let something pass: `# holdfast: ignore[ARG101] why it is right here`.
+"""Comments that suppress findings: `# holdfast: ignore[ARG101] why it is right here`.
 
 Such a comment speaks of the statement whose first line it ends, of the line that it ends, or, on a line of its own,
 of the line or statement below. `ignore-file` speaks of the whole file. Codes are given by their beginnings, as to
@@ -30,7 +30,7 @@ LAST_LINE: Final = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignore:
-    """What one comment lets pass.
+    """A comment that suppresses findings.
 
     Attributes:
         codes: Beginnings of rule codes.
@@ -54,7 +54,7 @@ class Ignore:
         return self.place.line or 0
 
     def covers(self, code: str, place: Place) -> bool:
-        """True if a finding is let pass."""
+        """True if a finding is suppressed."""
         here = self.cell in (None, place.cell) and self.first <= (place.line or self.first) <= self.last
         return here and code.startswith(self.codes)
 
@@ -62,13 +62,13 @@ class Ignore:
 def split_suppressed(
     findings: Iterable[Finding], documents: Iterable[Document]
 ) -> tuple[list[Finding], list[tuple[Finding, Ignore]]]:
-    """Return the findings that stand, and those that a comment of their file lets pass, each with the comment.
+    """Return the findings that stand, and those that a comment of their file suppresses, each with the comment.
 
-    A finding without a line, such as a missing header, is let pass by `ignore-file` alone.
+    A finding without a line, such as a missing header, is suppressed by `ignore-file` alone.
 
     Args:
         findings: What was found.
-        documents: What was asked about; those of one path are of one text.
+        documents: What was checked; those of one path are of one text.
     """
     texts = {document.path: document for document in documents}
     ignores = {path: find_ignores(document) for path, document in texts.items()}
@@ -76,7 +76,7 @@ def split_suppressed(
     passed: list[tuple[Finding, Ignore]] = []
     for finding in findings:
         known = ignores.get(finding.place.path if finding.place else "", ())
-        ignore = next((one for one in known if _lets_pass(one, finding)), None)
+        ignore = next((one for one in known if _suppresses(one, finding)), None)
         if ignore:
             passed.append((finding, ignore))
         else:
@@ -105,7 +105,7 @@ def lines_of(document: Document, cell: int | None) -> list[str]:
     return LINE_BREAK.split(document.text if cell is None else read_cells(document.text)[cell])
 
 
-def _lets_pass(ignore: Ignore, finding: Finding) -> bool:
+def _suppresses(ignore: Ignore, finding: Finding) -> bool:
     if not finding.rule:
         return False
     place = finding.place or Place("")

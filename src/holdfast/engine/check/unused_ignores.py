@@ -1,4 +1,4 @@
-"""Finding the comments that let nothing pass, and the edits that take out of a text what is of no use in them."""
+"""Finding the comments that suppress nothing, and the edits that remove their unused parts."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ class IgnoreUsage:
 
     Attributes:
         known: Codes of all rules.
-        undecided: Codes of those that were not asked, or were skipped: nobody knows what they would have found.
-        passed: The findings that comments let pass, each with the comment.
+        undecided: Codes of rules that were not run, or were skipped: what they would have found is not known.
+        passed: The findings that comments suppress, each with the comment.
     """
 
     known: Collection[str]
@@ -30,7 +30,7 @@ class IgnoreUsage:
     passed: Sequence[tuple[Finding, Ignore]]
 
     def unused(self, codes: Iterable[str], ignore: Ignore) -> tuple[str, ...]:
-        """Return the codes of an ignore that surely let nothing pass."""
+        """Return the codes of an ignore that surely suppress nothing."""
         used = {finding.rule.code for finding, by in self.passed if by == ignore and finding.rule}
         return tuple(code for code in codes if not any(each.startswith(code) for each in (*used, *self.undecided)))
 
@@ -43,7 +43,7 @@ def unused_ignores(documents: Iterable[Document], decided: IgnoreUsage) -> Itera
     """Yield the comments that are of no use, or of less than they say.
 
     Args:
-        documents: What was asked about; those of one path are of one text.
+        documents: What was checked; those of one path are of one text.
         decided: What was found out about it.
     """
     for document in {document.path: document for document in documents}.values():

@@ -111,7 +111,7 @@ def _row(
 
 
 def _worst_state(item: Item, documents: Sequence[Document], shown: Mapping[str, ItemState]) -> ItemState:
-    """Return what earlier commands have shown of an item, or else the worst that the documents show."""
+    """Return the state of an item that earlier commands have shown, or else the worst that the documents show."""
     if item.name in shown:
         return shown[item.name]
     seen = [item.look(each) for each in _judged(item, documents)]

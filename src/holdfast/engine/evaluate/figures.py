@@ -164,7 +164,7 @@ def _in_order(groups: Sequence[str]) -> list[str]:
 
 
 def _question(example: Example) -> str:
-    """Return what a model is asked, as a text that tells it from other questions."""
+    """Return the input of a model as a text that differs from that of every other input."""
     return repr((example.prompt, example.images)) if example.images else repr(example.prompt)
 
 

@@ -63,7 +63,7 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
 
 
 def _struck(run: FaultyRun, first: AttemptState) -> RehearsedFault:
-    """Return what a fault did to the first attempt, and what the run did about it."""
+    """Return the effect of a fault on the first attempt, and the reaction of the run."""
     remedies = run.closed.remedies
     return RehearsedFault(
         name=run.kind.name,
@@ -82,7 +82,7 @@ def _struck(run: FaultyRun, first: AttemptState) -> RehearsedFault:
 
 
 def _is_cause(run: FaultyRun) -> bool | None:
-    """Return whether the diagnosis names the fault; None if it names nothing."""
+    """True if the diagnosis names the fault; None if it names nothing."""
     return run.diagnosed.name in run.kind.classes if run.diagnosed.name else None
 
 

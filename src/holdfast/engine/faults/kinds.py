@@ -29,7 +29,7 @@ class FaultKind:
 
 
 SIGNALLED: Final = ("job-cancelled-externally", "job-preempted-or-requeued")
-KILLED: Final = (*SIGNALLED, "cpu-ram-oom-kill")  # on a service's machine, nobody counts the kernel's kills
+KILLED: Final = (*SIGNALLED, "cpu-ram-oom-kill")  # the kernel's kills on a service's machine are not known
 KINDS: Final[tuple[FaultKind, ...]] = (
     FaultKind(name="kill", needs="step", classes=KILLED),
     FaultKind(name="sigterm", needs="step", classes=SIGNALLED),

@@ -22,8 +22,8 @@ def render_sarif(result: CheckResult, rules: Iterable[Rule], texts: Mapping[str,
     """Return an answer of `check` as a SARIF log.
 
     A finding in a notebook stands in its file without a line, since lines are counted in cells: the cell is a logical
-    location, and the message names it; likewise one about an override of a job file. What a comment lets pass is a suppressed result; what could not be asked is a
-    notification of the run.
+    location, and the message names it; likewise one about an override of a job file. What a comment suppresses is a suppressed
+    result; a rule that could not be run is a notification of the run.
 
     Args:
         result: Of `check`.

@@ -52,14 +52,14 @@ class Inspection:
         scan: What reading every row showed.
         method: The method that was requested; None if none was.
         tokens: What a model's tokenizer makes of the rows; None if no model was named, or they could not be counted.
-        untold: Why there are no tokens.
+        no_tokens_because: Why there are no tokens.
         mapped: The method whose mapping went over the rows before their tokens were counted; None if none did.
         masked: Sample rows as the model is shown them.
         rewarded: What reward functions gave for sample rows.
         rewritten_by: The job's function that rewrites the rows before a trainer reads them; empty if there is none.
         images: What reading the images showed; None if there are none.
         findings: What the rules object to.
-        skips: Those that could not be asked.
+        skips: Those that could not be run.
     """
 
     path: str
@@ -69,7 +69,7 @@ class Inspection:
     scan: Scan
     method: Method | None = None
     tokens: Tokens | None = None
-    untold: str = ""
+    no_tokens_because: str = ""
     mapped: Method | None = None
     masked: tuple[MaskedRow, ...] = ()
     rewarded: tuple[RewardResult, ...] = ()
@@ -145,7 +145,7 @@ def inspect_result(inspection: Inspection) -> InspectResult:
             for each in inspection.skips
         ],
         tokens=report_tokens(inspection.tokens) if inspection.tokens else None,
-        untold=inspection.untold,
+        untold=inspection.no_tokens_because,
         mapped=inspection.mapped,
         samples=inspection.masked,
         rewards=inspection.rewarded,

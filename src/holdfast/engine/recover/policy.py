@@ -52,7 +52,7 @@ def failed_by_itself(state: RunState) -> bool:
 
 
 def is_end_requested(state: RunState) -> bool:
-    """True if a person, or a limit that a person set, asked for the newest attempt's end."""
+    """True if a person, or a limit that a person set, ends the newest attempt."""
     return state.stop is not None and state.stop.is_final
 
 

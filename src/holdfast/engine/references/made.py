@@ -129,7 +129,7 @@ def _runs(call: ast.Call) -> bool:
 
 
 def _owner_and_name(function: ast.expr) -> tuple[ast.expr | None, str]:
-    """Return what a function is looked up on, None for a bare name; and its own name, empty if it has none."""
+    """Return the owner of a function, None for a bare name; and the name, empty if it has none."""
     if isinstance(function, ast.Attribute):
         return function.value, function.attr
     return None, getattr(function, "id", "")

@@ -40,7 +40,7 @@ def texts_in(value: Any) -> tuple[str, ...] | None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield what is in a value that is no list and no mapping itself."""
+    """Yield the parts of a value, however deep, that are neither lists nor mappings."""
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, list | tuple):
         for part in parts:

@@ -1,6 +1,6 @@
 """Which versions of the libraries a project gets, by what it declares and by what their releases need of one another.
 
-From the history alone: no registry is asked, nothing is installed. As `uv` does it: the newest releases that fit
+From the history alone, without a registry; nothing is installed. As `uv` does it: the newest releases that fit
 together, those that are declared first; with `lowest`, the lowest that each declared range admits.
 """
 

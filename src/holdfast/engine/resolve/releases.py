@@ -66,7 +66,7 @@ class PackageReleases:
     Attributes:
         history: The package's.
         python: `3.12`.
-        extras: Those asked for.
+        extras: The requested extras.
         outside: Version of what stands outside the history, where it has a number; empty otherwise.
         anything: Whether what stands outside may be of any version: a repository, a folder.
         limit: Versions it may have if it is needed at all.

@@ -49,7 +49,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End an attempt that was asked to stop and did not."""
+    """End an attempt that did not stop when that was requested."""
 
 
 @dataclass(frozen=True, slots=True)

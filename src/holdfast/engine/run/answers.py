@@ -84,7 +84,7 @@ def remaining_time(state: RunState, now_s: float, *, supervised: bool) -> Estima
     Args:
         state: The state of the run.
         now_s: Unix time.
-        supervised: Whether a process supervises it: otherwise nobody knows whether it still trains.
+        supervised: Whether a process supervises it; otherwise it is not known whether it still trains.
     """
     attempt = state.current
     if (

@@ -143,7 +143,7 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
 
 
 def _phase_of(attempt: AttemptState | None, doing: str) -> str:
-    """Return what an attempt is doing, in a word."""
+    """Return the phase of an attempt, in a word."""
     if attempt is None or not attempt.id:
         return "queued"
     return attempt.phase or DOING.get(doing) or _phase_of_steps(attempt)

@@ -72,7 +72,7 @@ class _LogReading:
         return news
 
     def is_complete(self, *, ended: bool, news: bool) -> bool:
-        """Return whether nothing can follow. The log of an attempt that has ended is read until two readings agree: text has no numbers."""
+        """True if nothing can follow. The log of an attempt that has ended is read until two readings agree: text has no numbers."""
         self.quiet = self.quiet + 1 if ended and not news and not self.reader.missing else 0
         if self.quiet < (QUIET if self.reader.ended else QUIET_WITHOUT_END):
             return False

@@ -40,7 +40,7 @@ class Limits:
     """Limits of a run.
 
     Attributes:
-        attempts: How many attempts it may have without being asked for.
+        attempts: How many attempts may start by themselves.
         timeout_s: Seconds that an attempt, and those that follow it by themselves, may take; None for no limit.
         poll_s: Seconds between two polls.
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
@@ -134,12 +134,12 @@ class _Force:
         self._actions: Iterator[Action] = iter((TakeStacks(), Kill()))
 
     def due(self, state: RunState, limits: Limits) -> Action | None:
-        """Return what is due now, if the attempt has had its time to save and end."""
+        """Return the action that is due now, if the attempt has had its time to save and end."""
         if not state.stop:
             self._since_s = None
             return None
         if self._since_s is None:
-            self._since_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
+            self._since_s = state.seen_s  # the request may be from another process, with another clock
         return next(self._actions, None) if state.seen_s - self._since_s > _grace_s(state, limits) else None
 
 

@@ -180,7 +180,7 @@ class TelemetryReader:
         return news
 
     def _unread(self, part: LogPart) -> bytes:
-        """Return what of a part was not read yet; nothing if it begins behind `offset`."""
+        """Return the unread data of a part; nothing if it begins behind `offset`."""
         return part.data[self.offset - part.offset :] if part.offset <= self.offset else b""
 
     def _read_pieces(

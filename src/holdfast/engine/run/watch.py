@@ -28,7 +28,7 @@ def watch_run(
     """
     state, read = RunState(), 0
     while True:
-        supervised = goes_on()  # asked before reading, so that the last events of a supervisor are not missed
+        supervised = goes_on()  # looked up before reading, so that the last events of a supervisor are not missed
         stored = store.read(run, after=read)
         read = stored[-1][0] if stored else read
         state = fold((event for _, event in stored), state)

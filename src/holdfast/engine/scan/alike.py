@@ -1,4 +1,4 @@
-"""What no text should have, where all rows have it: names in braces that nobody filled in, `None`, an answer that is its prompt.
+"""What no text should have, where all rows have it: names in braces that were not filled in, `None`, an answer that is its prompt.
 
 In a few rows each of these may be meant, in text about code or in a task of copying; so nothing is said but of all rows.
 """

@@ -50,13 +50,15 @@ def _judge_written(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally:
 
 def judge_images(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge the columns of images of one batch against the places that the messages keep for them."""
-    asked = _places(frame, reads)
+    placeholders = _places(frame, reads)
     for name in reads.images:
         count = _count(frame.schema[name], name)
         if count is None:
             continue
-        table = frame.select(count=count.fill_null(0), asked=asked if asked is not None else pl.lit(0))
-        fewer = pl.col("count") < pl.col("asked")
+        table = frame.select(
+            count=count.fill_null(0), placeholders=placeholders if placeholders is not None else pl.lit(0)
+        )
+        fewer = pl.col("count") < pl.col("placeholders")
         tally.judge(table, numbers, name, [*_signs(fewer)])
 
 

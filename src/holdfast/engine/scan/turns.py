@@ -111,9 +111,9 @@ def _order(place: TextPart) -> Iterator[DamageSign]:
     yield DamageSign("role-order", (_ROLE == "system") & (after if place != "answer" else True), LATE_SYSTEM)
     yield DamageSign("role-order", (_ROLE == "user") & (_BEFORE == "user") & after, TWO_USERS)
     yield DamageSign("role-order", (_ROLE == "assistant") & (_BEFORE == "assistant") & after, TWO_ASSISTANTS)
-    unasked = after & _BEFORE.is_in(("system", "user"))
+    uncalled = after & _BEFORE.is_in(("system", "user"))
     yield DamageSign(
-        "role-order", (_ROLE == "tool") & (unasked if place == "answer" else unasked | _FIRST), LONELY_TOOL
+        "role-order", (_ROLE == "tool") & (uncalled if place == "answer" else uncalled | _FIRST), LONELY_TOOL
     )
     if place == "prompt":
         yield DamageSign("role-order", (_ROLE == "assistant") & _LAST, ANSWERED_PROMPT)

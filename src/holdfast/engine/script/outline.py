@@ -187,7 +187,7 @@ def _check_builtin(what: str, path: str, known: Mapping[str, str]) -> None:
 
 
 def _finds_images(job: Job, *, is_local: bool) -> bool:
-    """Whether rows may name images by paths: a name without an owner is a folder's, or a dataset of the Hub that has none such."""
+    """True if rows may name images by paths: a name without an owner is a folder's, or a dataset of the Hub that has none such."""
     data = job.dataset
     is_folder = is_local or ("/" not in data.path and not data.path.startswith(BUILTIN))
     return is_folder and not data.streaming and job.method is not Method.REWARD
@@ -271,7 +271,7 @@ def _has_space(job: Job) -> bool:
 
 
 def _privacy(job: Job) -> bool | None:
-    """Return whether what goes to the Hub is private; None if nothing goes there."""
+    """True if uploads to the Hub are private; None if there are none."""
     if _has_space(job):
         return True
     return job.output.private if job.output.push_to else None
@@ -366,11 +366,11 @@ def _task(method: Method) -> str:
 
 
 def _shuffles_prompts(job: Job) -> bool:
-    """Whether the sampler is `RepeatSampler` of trl 1.16, which only tables of rows get, and shuffles."""
+    """True if the sampler is `RepeatSampler` of trl 1.16, which only tables of rows get, and shuffles."""
     return job.method.generates and not job.dataset.streaming and bool(job.train.get("shuffle_dataset", True))
 
 
 def _has_samples(job: Job) -> bool:
-    """Whether completions are drawn: reward models write none, and a shared model cannot be asked by one process."""
+    """True if completions are drawn: reward models write none, and one process alone cannot run a shared model."""
     writes = job.method is not Method.REWARD and not spreads_weights(job)
     return writes and job.evaluates and job.samples.prompts > 0

@@ -14,7 +14,7 @@ Condition = Mapping[str, Any]
 
 
 def is_kept(values: Mapping[str, Any], where: Sequence[Condition], unless: Sequence[Condition]) -> bool:
-    """Return whether a setting is a trial.
+    """True if a setting is a trial.
 
     Args:
         values: The setting, by dotted key.
@@ -29,7 +29,7 @@ def is_kept(values: Mapping[str, Any], where: Sequence[Condition], unless: Seque
 
 
 def holds(condition: Condition, values: Mapping[str, Any]) -> bool:
-    """Return whether all keys of a condition have such values. A key that the setting leaves as the job has it has none.
+    """True if all keys of a condition have such values. A key that the setting leaves as the job has it has none.
 
     >>> holds({"method": "sft", "peft.r": [8, 16]}, {"method": "sft", "peft.r": 8})
     True
@@ -47,12 +47,12 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 def is_bounds(wanted: Any) -> bool:
-    """Return whether what a condition wants of a key are bounds."""
+    """True if a condition gives bounds for a key."""
     return isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= BOUNDS.keys()
 
 
 def _equal(value: Any, wanted: Any) -> bool:
-    """Return whether two values are the same; in YAML, `true` is not 1."""
+    """True if two values are the same; in YAML, `true` is not 1."""
     return isinstance(value, bool) is isinstance(wanted, bool) and bool(value == wanted)
 
 

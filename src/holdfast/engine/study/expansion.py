@@ -15,7 +15,7 @@ from holdfast.engine.study.conditions import is_kept
 from holdfast.engine.study.drawing import draw_settings
 
 MOST_TRIALS: Final = 100_000
-"""More would take days to list, and nobody runs them."""
+"""More would take days to list."""
 FIRST_DRAWS: Final = 10
 """Settings that a search draws at random, before results tell it more."""
 TRIES: Final = 1000
@@ -131,14 +131,14 @@ def _drawn(study: Study, drawn: RandomTrials, count: int, document: Document, na
 
 
 def _searched(study: Study, proposed: Iterable[Mapping[str, Any]]) -> Iterator[SourcedSettings]:
-    """Yield what the search has proposed."""
+    """Yield the settings that the search has proposed."""
     keys = study.search.values if study.search else ()
     sources: dict[str, Key] = {key: ("search", "values", key) for key in keys}
     yield from (SourcedSettings(each, sources) for each in proposed)
 
 
 def _require_few(study: Study, document: Document) -> None:
-    """Refuse more trials than anybody runs, before any is listed.
+    """Refuse too many trials before any is listed.
 
     Raises:
         GroupedError: There are.

@@ -18,7 +18,7 @@ from holdfast.engine.study.searched import Params, SearchedSetting, params_of
 
 
 def sample_setting(study: Study, search: SearchTrials, tried: Sequence[SearchedSetting], seed: int) -> dict[str, Any]:
-    """Return what Optuna proposes."""
+    """Return the setting that Optuna proposes."""
     set_verbosity(WARNING)
     space = {key: _distribution(each) for key, each in search.values.items()}
     optimization = create_study(

@@ -32,7 +32,7 @@ class SearchedSetting:
 
 
 def searched_settings(summaries: Sequence[SettingSummary], metric: str) -> list[SearchedSetting]:
-    """Return what a study knows of its settings, as a search takes it."""
+    """Return the settings of a study with their results, as a search takes them."""
     return [
         SearchedSetting(
             settings=each.settings,

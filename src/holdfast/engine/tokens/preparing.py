@@ -147,7 +147,7 @@ def _encoded(
     tokenizer: Tokenizer,
     failed: dict[int, str],
 ) -> list[Sequenced]:
-    """Return the ids of what is asked; a row that the template or the tokenizer raises on goes to `failed`."""
+    """Return the ids of the requests; a row that the template or the tokenizer raises on goes to `failed`."""
     chats = [each for each in requests if each.is_chat]
     texts = [each for each in requests if not each.is_chat]
     wholes: dict[int, Made] = {}

@@ -31,7 +31,7 @@ class Schedule:
         generations: Completions that are drawn for each prompt; 0 if none are.
         generation_batch: Completions that are drawn at once, by all processes; 0 likewise.
         iterations: Times that each completion is trained on.
-        streamed: Whether nobody counts the rows, so that an epoch has no length.
+        streamed: Whether the rows are not counted, so that an epoch has no length.
     """
 
     epochs: float = 3.0
@@ -82,7 +82,7 @@ def read_recipe(job: Document, *, processes: int = 1, api: Api | None = None) ->
     """Return the recipe by which the trainer of a job tokenizes its rows.
 
     Args:
-        job: A job file, or what a dataset alone is asked about; it names a method.
+        job: A job file, or a document of a dataset alone; it names a method.
         processes: Training processes on all machines together.
         api: The versions at hand; those that job files get where none are given.
 
