@@ -1,7 +1,7 @@
 """The metrics of benchmark tasks, with lm-eval's values, and those of groups of tasks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 import numpy as np
@@ -87,7 +87,7 @@ def group_metric(
 
 def _pooled_metric(members: Sequence[GivenMetric], *, by_rows: bool) -> MeasuredMetric | None:
     """Return the metric over the rows of all tasks; None if it is no mean over rows."""
-    means = [each for each in members if isinstance(each, MeasuredMetric) and each.metric.combination == "mean"]
+    means = list(_means(members))
     if len(means) < len(members):
         return None
     bases = [each.base for each in means if each.base is not None]
@@ -96,6 +96,10 @@ def _pooled_metric(members: Sequence[GivenMetric], *, by_rows: bool) -> Measured
         model=_pooled([each.model for each in means], by_rows=by_rows),
         base=_pooled(bases, by_rows=by_rows) if len(bases) == len(means) else None,
     )
+
+
+def _means(metrics: Sequence[GivenMetric]) -> Iterator[MeasuredMetric]:
+    return (each for each in metrics if isinstance(each, MeasuredMetric) and each.metric.combination == "mean")
 
 
 def _pooled(parts: Sequence[FloatArray], *, by_rows: bool) -> FloatArray:

@@ -32,19 +32,9 @@ FROM_DISK: Final[Mapping[str, str]] = {
 SAVED, A_FOLDER = "saved", "folder"
 TRAIN: Final = "train"
 HARMLESS: Final = frozenset(
-    {
-        "path",
-        "name",
-        "data_files",
-        "data_dir",
-        "split",
-        FILES,
-        *FROM_DISK.values(),
-        "cache_dir",
-        "keep_in_memory",
-        "num_proc",
-    }
-    | {"streaming", "save_infos", "download_mode", "verification_mode", "revision", "token", "trust_remote_code"}
+    {"path", "name", "data_files", "data_dir", "split", FILES, *FROM_DISK.values()}
+    | {"cache_dir", "keep_in_memory", "num_proc", "streaming", "save_infos", "download_mode", "verification_mode"}
+    | {"revision", "token", "trust_remote_code"}
 )
 """Arguments that do not change which columns are read."""
 ADDRESS: Final = ("://", "::", "\\")

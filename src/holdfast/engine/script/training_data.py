@@ -8,6 +8,7 @@ Source: datasets 5.2; `tests/engine/references/test_training_data.py` does the s
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats import types_of_rows
@@ -125,9 +126,8 @@ def written_rows(call: Call) -> Dataset:
         raise SourceError(
             f"the rows that `{call.label}` is given are computed", where=call.key, fix="write them into a file"
         )
-    return Dataset(
-        columns=tuple(dict.fromkeys(name for row in rows for name in row)), rows=len(rows), types=types_of_rows(rows)
-    )
+    columns = tuple(dict.fromkeys(chain.from_iterable(rows)))
+    return Dataset(columns=columns, rows=len(rows), types=types_of_rows(rows))
 
 
 def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:

@@ -14,7 +14,6 @@ def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
     keys = dict.fromkeys(chain.from_iterable(each.settings for each in result.trials))
     metrics = sorted(set[str]().union(*(each.metrics for each in result.trials)) - {result.metric})
     for each in result.trials:
-        failure = failed.get(each.number)
         yield {
             "trial": each.number,
             "run": each.run,
@@ -22,9 +21,9 @@ def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
             **{key: _plain(each.settings.get(key)) for key in keys},
             "seed": each.seed,
             result.metric: each.value,
-            **{name: each.metrics.get(name) for name in metrics},
+            **dict(zip(metrics, map(each.metrics.get, metrics), strict=True)),
             "elapsed_s": each.elapsed_s,
-            **_outcome(each, failure),
+            **_outcome(each, failed.get(each.number)),
             "content": each.content,
         }
 
