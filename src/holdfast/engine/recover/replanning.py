@@ -1,6 +1,6 @@
 """The plan of a job with changed settings: the script is rendered anew. Pure: the plan has the job, and the files that it carries."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -51,7 +51,7 @@ SKIPPED: Final = "HOLDFAST_SKIP"
 """The variable that tells `payload/runtime.py` which steps to skip."""
 
 
-def _variables(plan: Plan, job: Job, remedies: Iterable[AppliedRemedy]) -> dict[str, str]:
+def _variables(plan: Plan, job: Job, remedies: Sequence[AppliedRemedy]) -> dict[str, str]:
     """Return the environment variables of a plan as the remedies leave them."""
     changed, own = _changed_variables(remedies), job.environment.variables
     variables = {**plan.variables, **{name: own[name] for name in changed if name in own}}
