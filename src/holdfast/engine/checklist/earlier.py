@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import quote
 
-from holdfast.engine.checklist.items import ItemState
+from holdfast.engine.checklist.states import ItemState
 from holdfast.engine.units import render_duration
 from holdfast.results.check import ItemVerdict
 

@@ -14,7 +14,8 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item, ItemState
+from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item
+from holdfast.engine.checklist.states import ItemState
 from holdfast.results.check import ChecklistEvidence, ChecklistItem, ItemVerdict
 
 WORST_FIRST: Final = (ItemVerdict.FAIL, ItemVerdict.UNKNOWN, ItemVerdict.PASS, ItemVerdict.NOT_APPLICABLE)
