@@ -10,7 +10,7 @@ from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import RunState
 from holdfast.results.run import NextCommand
 
-Command = tuple[str, str, str]
+CommandParts = tuple[str, str, str]
 """What a command does in a word, the command, and its effect."""
 
 
@@ -33,7 +33,7 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
     return [NextCommand(label=label, command=command, effect=effect) for label, command, effect in commands]
 
 
-def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterator[Command]:
+def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterator[CommandParts]:
     if state.attempts and supervised is False:
         yield _resume(run)
         return
@@ -41,7 +41,7 @@ def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterat
     yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
 
 
-def _after_end(run: str, state: RunState) -> Iterable[Command]:
+def _after_end(run: str, state: RunState) -> Iterable[CommandParts]:
     if state.stage is RunStage.SUCCEEDED:
         again = ("export", f"holdfast resume {run}", "makes the export again, without training")
         return (again,) if state.lacks_export else ()
@@ -53,7 +53,7 @@ def _after_end(run: str, state: RunState) -> Iterable[Command]:
     return _after_failure(run, state)
 
 
-def _missing_pushes(state: RunState) -> list[Command]:
+def _missing_pushes(state: RunState) -> list[CommandParts]:
     """Return the commands that upload what a failed run has pushed and is not there."""
     if state.stage is not RunStage.FAILED:
         return []
@@ -67,13 +67,13 @@ def _pushed_folder(state: RunState, repository: str) -> str:
     return str((push and push.folder) or state.folder)
 
 
-def _after_failure(run: str, state: RunState) -> Iterator[Command]:
+def _after_failure(run: str, state: RunState) -> Iterator[CommandParts]:
     if state.stage is RunStage.FAILED:
         yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
     yield _accept(run) if state.refused_changes else _resume(run)
 
 
-def _resume(run: str) -> Command:
+def _resume(run: str) -> CommandParts:
     return "continue", f"holdfast resume {run}", "continues from the newest complete checkpoint"
 
 

@@ -84,8 +84,8 @@ def parallel_plot(result: StudyResult) -> ParallelPlot | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """An upright axis with the values of all trials.
+class _TrialValues:
+    """The values of all trials for a key or the metric, with their upright axis.
 
     Attributes:
         at: Its place from the left, in percent.
@@ -101,17 +101,17 @@ class _Column:
         return f"{self.at:g} {_from_top(self.axis.place(self.values[trial])):g}"
 
 
-def _columns(trials: Sequence[StudyTrialResult], keys: Sequence[str], metric: str) -> list[_Column]:
+def _columns(trials: Sequence[StudyTrialResult], keys: Sequence[str], metric: str) -> list[_TrialValues]:
     values: dict[str, list[Any]] = {key: [each.settings.get(key) for each in trials] for key in keys}
     values[metric] = [each.value for each in trials]
     return [
-        _Column(name, round(number * 100 / (len(values) - 1), 2), own, _value_axis(own))
+        _TrialValues(name, round(number * 100 / (len(values) - 1), 2), own, _value_axis(own))
         for number, (name, own) in enumerate(values.items())
     ]
 
 
 def _parallel_line(
-    columns: Sequence[_Column], at: int, trials: Sequence[StudyTrialResult], result: StudyResult
+    columns: Sequence[_TrialValues], at: int, trials: Sequence[StudyTrialResult], result: StudyResult
 ) -> ParallelLine:
     path = "M" + "L".join(each.point(at) for each in columns)
     usual = "raw few" if len(trials) <= FEW else "raw"
