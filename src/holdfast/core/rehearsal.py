@@ -8,6 +8,7 @@ from holdfast.core.diagnosis import Cause
 from holdfast.core.event import EndReason
 from holdfast.core.finding import Severity
 from holdfast.core.rehearsed_fault import RehearsedFault
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.training_event import Heartbeat, TrainingEnded, TrainingEvent
 
 StageName = Literal[
@@ -254,7 +255,8 @@ class Rehearsal:
         shrunk: What was made smaller.
         facts: The hooks' records of the script's requests to the libraries.
         versions: Releases by package.
-        learnt: Figures of the job at its full size, for `plan`.
+        learnt: Figures of the job at its full size.
+        training: What `plan` corrects its estimate with; None if there is nothing to correct it with.
         no_sandbox: Why there was no sandbox; empty if there was one; None if nothing was run.
         faults: The faults that were injected; None if none were requested.
     """
@@ -267,6 +269,7 @@ class Rehearsal:
     facts: tuple[Mapping[str, Any], ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     learnt: LearntFigures = LearntFigures()
+    training: RehearsedTraining | None = None
     no_sandbox: str | None = None
     faults: tuple[RehearsedFault, ...] | None = None
 

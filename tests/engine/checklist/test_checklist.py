@@ -275,7 +275,7 @@ class TestEarlier:
         """A rehearsal of the same job counts, and one of another does not."""
         self.known_good(tmp_path)
         program = program_of(str(tmp_path / "job.yaml"), (), ())
-        mark_of(program, interpreter_of(program), input_digests(program)).make()
+        mark_of(program, interpreter_of(program), input_digests(program)).make(None)
         assert self.known_good(tmp_path)["verdict"] == "pass"
         other = table(tmp_path, JOB + "seed: 7\n", "other.yaml")["known-good"]
         assert other["verdict"] == "unknown"

@@ -111,7 +111,7 @@ def test_another_text_argument_environment_or_file_has_not_passed(
         return mark_of(program, words, inputs).made_s is not None
 
     program = Program(path="train.py", source="a", arguments=("--b", "c"))
-    mark_of(program, ["python"], ["rows=1"]).make()
+    mark_of(program, ["python"], ["rows=1"]).make(None)
 
     assert passed(program)
     others = (

@@ -14,6 +14,7 @@ from rich.console import Console
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document, Unknown
+from holdfast.core.epoch_steps import Schedule, count_steps
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Positions
 from holdfast.core.finding import Finding, MissingFactError
@@ -21,11 +22,10 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.inspect.inspection import report_tokens
-from holdfast.engine.tokens import Recipe, Schedule, read_recipe, show_row, tokenize_rows
+from holdfast.engine.tokens import Recipe, read_recipe, show_row, tokenize_rows
 from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths
 from holdfast.engine.tokens.picture import render_page
-from holdfast.engine.tokens.steps import count_steps
 from holdfast.engine.tokens.templating import texts_of
 from holdfast.ports import Batch
 from holdfast.rules import all_rules

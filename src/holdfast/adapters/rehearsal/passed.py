@@ -7,16 +7,21 @@ machine that it is known to read. Not covered: what it reads from the Hub, and f
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import DecodeError
+from msgspec import json as typed_json
+
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.check_cache import digest, holdfast_stamp, user_cache
+from holdfast.core.rehearsed_training import RehearsedTraining
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalMark:
-    """The mark of a rehearsal that passed: an empty file, whose name says what was rehearsed.
+    """The mark of a rehearsal that passed: a file whose name says what was rehearsed, with the record of its training.
 
     Attributes:
         path: The file.
@@ -31,11 +36,19 @@ class RehearsalMark:
             return self.path.stat().st_mtime
         return None
 
-    def make(self) -> None:
+    @property
+    def training(self) -> RehearsedTraining | None:
+        """The training that was rehearsed; None if no rehearsal passed, or none was recorded."""
+        with suppress(OSError, DecodeError):
+            found = typed_json.decode(read_foreign(self.path), type=RehearsedTraining)
+            return replace(found, made_s=self.made_s or 0.0)
+        return None
+
+    def make(self, training: RehearsedTraining | None) -> None:
         """Remember that the rehearsal passed; where nothing can be written, nothing is remembered."""
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.touch()
+            self.path.write_bytes(typed_json.encode(training) if training else b"")
 
 
 def mark_of(program: Program, words: Sequence[str], inputs: Sequence[str]) -> RehearsalMark:
@@ -51,4 +64,13 @@ def mark_of(program: Program, words: Sequence[str], inputs: Sequence[str]) -> Re
     path = "" if program.source else program.path
     joined = ("\0".join(each) for each in (program.arguments, variables, words, inputs, program.gguf))
     name = digest(holdfast_stamp(), path, program.source, str(program.local), str(Path.cwd()), program.module, *joined)
-    return RehearsalMark(path=user_cache(os.environ) / "rehearsed" / name)
+    return RehearsalMark(path=_folder() / name)
+
+
+def any_passed() -> bool:
+    """Whether any rehearsal has passed on this machine."""
+    return _folder().is_dir()
+
+
+def _folder() -> Path:
+    return user_cache(os.environ) / "rehearsed"

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import load_plan
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import runs_folder
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.programs import program_of
+from holdfast.app.rehearsed import passed_rehearsals
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import HoldfastError
 from holdfast.core.run_state import RunState, fold, trained_s
@@ -40,9 +39,7 @@ def _rehearsed(request: TargetRequest) -> str:
     """Return when a rehearsal passed, by itself or before a run; None if none did, or none is known here."""
     with suppress(HoldfastError):
         program = program_of(request.path, request.sets, request.arguments)
-        words, inputs = interpreter_of(program), input_digests(program)
-        times = [mark_of(each, words, inputs).made_s for each in (program, replace(program, local=True))]
-        newest_s = max((each for each in times if each is not None), default=None)
+        newest_s = max((each.made_s or 0 for each in passed_rehearsals(program)), default=None)
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(newest_s)) if newest_s is not None else ""
     return ""
 

@@ -1,5 +1,7 @@
 """What is known of a job file's model and data."""
 
+from collections.abc import Callable
+
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
@@ -8,11 +10,18 @@ from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.document import Document
 from holdfast.core.job import Job
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.job_facts import FactSources, JobFacts
 
 
-def job_facts(document: Document, job: Job, outside: ReferenceResolver, hub: HubAccess) -> JobFacts:
+def job_facts(
+    document: Document,
+    job: Job,
+    outside: ReferenceResolver,
+    hub: HubAccess,
+    rehearsed: Callable[[], RehearsedTraining | None] | None = None,
+) -> JobFacts:
     """Return the facts of a job file, looked up when they are requested."""
     folder = job_folder(document, hub)
     sources = FactSources(
@@ -21,5 +30,6 @@ def job_facts(document: Document, job: Job, outside: ReferenceResolver, hub: Hub
         models=LocalModels(folder),
         outside=outside,
         row_lengths=lambda: measure_trained_rows(document, stack_api(), outside, hub),
+        rehearsed=rehearsed,
     )
     return JobFacts(job, sources, document)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.check.script_rows import OLDEST, question_of_rows, rows_at_hand
 from holdfast.app.hub_access import HubAccess
 from holdfast.catalog.api import Api
@@ -15,7 +14,6 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.references import references
-from holdfast.engine.tokens import measure_rows, read_recipe
 
 LIMIT: Final = 5_000
 """Rows that are tokenized at most, spread over all: in a few seconds, and the mean of a batch is within about 2 %."""
@@ -35,19 +33,9 @@ def measure_trained_rows(document: Document, api: Api, outside: ReferenceResolve
         rows_document, files = document, None
     else:
         rows_document, files = _script_question(document, api, outside)
-    from holdfast.app.inspect.rows import RowSource  # with polars, which few plans need
-    from holdfast.app.inspect.tokenizing import count_training_rows
+    from holdfast.app.row_measuring import measure_all_rows  # with polars, which few plans need
 
-    source = RowSource(rows_document, offline=True, files=files)
-    tokenizer = load_tokenizer(want_tokenizer(rows_document, offline=hub is not HubAccess.ASKED))
-    there = sum(batch.frame.height for batch in source.open().batches())
-    return measure_rows(
-        source.open(),
-        tokenizer,
-        read_recipe(rows_document, api=api),
-        limit=LIMIT,
-        of=count_training_rows(rows_document, there),
-    )
+    return measure_all_rows(rows_document, api=api, files=files, limit=LIMIT, offline=hub is not HubAccess.ASKED)
 
 
 def _require_local(job: Document, outside: ReferenceResolver) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import structs
 
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.rehearsal.passed import any_passed
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.check.programs import resolve_versions
@@ -22,6 +23,7 @@ from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, MissingFactError, Severity
 from holdfast.core.nearest import suggest_one
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
@@ -195,7 +197,18 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         model=lambda: facts.trained_model,
         dataset=lambda: facts.dataset,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),
+        rehearsed=_rehearsed(request),
     )
+
+
+def _rehearsed(request: TargetRequest) -> RehearsedTraining | None:
+    """Return the training of a target as a rehearsal saw it; None if the same content did not pass one."""
+    if not any_passed():
+        return None
+    from holdfast.app.rehearsed import find_rehearsed_target  # it renders scripts
+
+    path = WHOLE_LINE if request.path == COMMAND_LINE else request.path
+    return find_rehearsed_target(path, request.sets, request.arguments)
 
 
 def _api(target: Target, request: TargetRequest) -> Api:

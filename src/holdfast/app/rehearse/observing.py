@@ -17,16 +17,29 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
-from holdfast.core.finding import Finding, Severity
+from holdfast.core.finding import Finding, MissingFactError, Severity
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
+from holdfast.core.row_lengths import RowLengths
 from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.inspect.inspection import Inspection, report_tokens
 from holdfast.results.inspect import TokenReport
 from holdfast.signatures import prevented_by
 
-OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
+OF_ROWS: Final = (
+    "max_length",
+    "truncation_mode",
+    "dataset_text_field",
+    "chat_template_kwargs",
+    "dataset_kwargs",
+    "assistant_only_loss",
+    "completion_only_loss",
+    "eos_token",
+    "pad_token",
+    "packing",
+    "packing_strategy",
+)
 """Settings that decide what becomes of rows."""
 OF_STEPS: Final = (
     "per_device_train_batch_size",
@@ -56,7 +69,9 @@ TRAINED, EVALUATED = "train.jsonl", "test.jsonl"
 TEMPLATE: Final = "given.jinja"
 """A file of the chat template that the script gave its tokenizer."""
 ROWS: Final = 500
-"""Rows that are tokenized."""
+"""Rows that are tokenized for the rules."""
+MEASURED: Final = 2000
+"""Rows whose lengths are measured, spread over all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +81,12 @@ class Observation:
     Attributes:
         objections: What the rules object to.
         tokens: How long the rows are; None if no tokenizer could count them.
+        lengths: How many tokens the trainer keeps of them; None if not all rows were kept, or something else makes their tokens.
     """
 
     objections: tuple[Objection, ...] = ()
     tokens: TokenReport | None = None
+    lengths: RowLengths | None = None
 
 
 def prepare() -> Callable[..., Inspection]:
@@ -95,7 +112,25 @@ def observe(whole: PartResult, folder: Path) -> Observation:
     return Observation(
         objections=(*found, EVERY_ROW) if leaks and not known else found,
         tokens=report_tokens(tokens) if tokens else None,
+        lengths=_row_lengths(job, whole, folder / "rows" / TRAINED) if job and tokens else None,
     )
+
+
+def _row_lengths(job: Document, whole: PartResult, kept: Path) -> RowLengths | None:
+    """Return how long the rows are that the trainer keeps; None if not all were kept, or the script makes their tokens itself."""
+    training, rows = whole.first("training"), whole.first("rows").get("rows")
+    is_own = f"{_trainer(Method(job.get('method')))}Trainer" != training["trainer"][0]
+    if is_own or training.get("formats") or rows is None:
+        return None
+    with kept.open("rb") as lines:
+        if sum(1 for _ in lines) != rows:
+            return None
+    from holdfast.app.row_measuring import measure_all_rows  # with polars
+
+    try:
+        return measure_all_rows(job, limit=MEASURED, offline=True)
+    except (HoldfastError, MissingFactError):
+        return None
 
 
 def observed_job(whole: PartResult, folder: Path) -> Document | None:

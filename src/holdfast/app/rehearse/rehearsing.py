@@ -25,7 +25,7 @@ from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.faults.bench import FaultBench
-from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
+from holdfast.app.rehearse.observing import Observation, find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.app.rehearse.repeated_progress import RepeatedProgress
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
@@ -41,6 +41,7 @@ from holdfast.engine.rehearse.answers import rehearse_result
 from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
+from holdfast.engine.rehearse.recording import record_training
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
 from holdfast.payload.rehearsal.part_request import GpuChoice, PartRequest
 from holdfast.results.rehearse import RehearseResult
@@ -136,7 +137,7 @@ def _start(program: Program, part_request: PartRequest, warm: WarmServer, option
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed and found.complete:
-        mark.make()
+        mark.make(found.training)
     return found
 
 
@@ -196,9 +197,7 @@ def _rehearsed(
     found = judge_parts(parts, observed.objections, imports_s=imports_s, unreached=unreached)
     again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
     found = isolating.isolate(found, parts, part_request, again, forced=options.isolate)
-    found = explain_failures(
-        replace(found, learnt=learn(parts["whole"], observed.tokens)), read_failure_context(program, parts)
-    )
+    found = explain_failures(_with_figures(found, parts["whole"], observed), read_failure_context(program, parts))
     if options.faults and found.passed:
         found = replace(found, faults=_bench(server, program, part_request, found, options).play(options.faults))
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
@@ -208,6 +207,11 @@ def _rehearsed(
         omitted=(*omitted, *found.omitted),
         no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
     )
+
+
+def _with_figures(found: Rehearsal, whole: PartResult, observed: Observation) -> Rehearsal:
+    """Return a rehearsal with the figures of the job at its full size."""
+    return replace(found, learnt=learn(whole, observed.tokens), training=record_training(whole, observed.lengths))
 
 
 def _bench(

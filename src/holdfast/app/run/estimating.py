@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.app.programs import program_of_job
+from holdfast.app.rehearsed import find_rehearsed_training
 from holdfast.core.backends import capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
@@ -33,7 +35,10 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
         return EstimatedJob()
     from holdfast.app.plan.job_facts import job_facts  # which runs without GPUs do not need
 
-    facts = job_facts(target.document, target.job, open_outside(target.document, hub), hub)
+    program = program_of_job(target, target.job)
+    facts = job_facts(
+        target.document, target.job, open_outside(target.document, hub), hub, lambda: find_rehearsed_training(program)
+    )
     try:
         return EstimatedJob(facts.estimate)
     except (SourceError, UsageError) as error:

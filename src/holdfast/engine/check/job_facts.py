@@ -21,6 +21,7 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.job import Job
 from holdfast.core.job_data import Data
 from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.scan import Scan
 from holdfast.core.text import Place
@@ -47,6 +48,7 @@ class FactSources:
         backends: Names of the backends that a job can run on.
         row_lengths: Measures the rows of the training data; None if that would take too long.
         read_file: Reads a file that the job names; raises UsageError where it is not there.
+        rehearsed: Finds its training as a rehearsal saw it; None if that is not looked for.
     """
 
     datasets: Datasets
@@ -57,6 +59,7 @@ class FactSources:
     backends: frozenset[str] = frozenset({LOCAL.name})
     row_lengths: Callable[[], RowLengths] | None = None
     read_file: Callable[[str], str] | None = None
+    rehearsed: Callable[[], RehearsedTraining | None] | None = None
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -211,6 +214,7 @@ class JobFacts(HubFacts):
                 model=lambda: self.model,
                 dataset=lambda: self.dataset,
                 lengths=self._sources.row_lengths,
+                rehearsed=self._sources.rehearsed() if self._sources.rehearsed else None,
             )
             return asking.estimate_of(planning.plan_job(question), question.model)
         except MissingFactError as error:

@@ -13,6 +13,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.allocator_setting import allocator_setting
 from holdfast.engine.plan.cheaper import cheaper_hardware
@@ -47,6 +48,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     model: Callable[[], ModelFacts],
     dataset: Callable[[], Dataset],
     lengths: Callable[[], RowLengths] | None = None,
+    rehearsed: RehearsedTraining | None = None,
 ) -> PlanQuestion:
     """Return the question of a job's plan.
 
@@ -58,6 +60,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         model: Finds what is known of its model.
         dataset: Finds what is known of its dataset.
         lengths: Measures the rows that it trains on; None if that would take too long.
+        rehearsed: Its training as a rehearsal saw it; None if none passed.
 
     Raises:
         MissingFactError: The sizes of its model are not known.
@@ -75,7 +78,8 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
     data = _known(dataset)
-    measured = _known(lengths) if lengths else NOT_MEASURED
+    seen = rehearsed.lengths if rehearsed else None
+    measured = seen or (_known(lengths) if lengths else NOT_MEASURED)
     return PlanQuestion(
         job=job,
         api=api,
@@ -91,6 +95,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         choices=[*([this] if this.gpus else []), *(each for each in list_flavors(prices) if each.gpus)],
         prices=prices,
         allocator=allocator_setting(job, machine.variables),
+        rehearsed=rehearsed,
     )
 
 

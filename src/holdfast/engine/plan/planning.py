@@ -4,23 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.catalog.models.vision import is_vision
 from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import PriceList
-from holdfast.core.methods import Method
-from holdfast.engine.plan.duration import count_steps, padded_length, timeout_for
-from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
+from holdfast.engine.plan.duration import padded_length, timeout_for
+from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.option_search import OptionSearch
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
 from holdfast.engine.plan.question import PlanQuestion
-from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.sharding import count_processes, read_sharding
 from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.workload import read_workload
+from holdfast.engine.units import render_counted
 from holdfast.results.plan import PlanTimeline
 
 IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
@@ -81,7 +80,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     sharding = read_sharding(job, processes.count)
     step, because = question.read_step(job, sharding)
     expandable = question.allocator.expandable
-    workload, no_time = _workload(question, step)
+    workload, no_time = _known_workload(question, step)
     search = OptionSearch(question, step, sharding, workload, expandable=expandable)
     on_this = search.options([question.here] if question.here else [])
     options = on_this or search.options(question.choices)
@@ -107,6 +106,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         because=[
             *([processes.because] if processes.because else []),
             *because,
+            *_rehearsal_notes(question, workload),
             *_length_notes(question, step),
             *([IMAGES] if is_vision(question.model.config) else []),
             *_notes(question),
@@ -143,50 +143,25 @@ def _given_timeout_s(job: Document) -> float | None:
         return None
 
 
-def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
+def _known_workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
     """Return how much there is to train, or why that is unknown."""
-    if step.rollout and not step.rollout.here:
-        return None, "how fast vLLM generates is not known"
     try:
-        max_steps = setting(question.job, "max_steps", question.api)
-        epochs = setting(question.job, "num_train_epochs", question.api)
-        each = setting(question.job, "num_generations", question.api) if step.rollout else 1
+        return read_workload(question, step), ""
     except MissingFactError as error:
         return None, error.because
-    if not isinstance(max_steps, int) or not isinstance(epochs, int | float) or not isinstance(each, int):
-        return None, "the number of steps is not known"
-    trained = question.lengths.units if question.lengths else _trained_rows(question)
-    if max_steps <= 0 and trained is None:
-        return None, "the number of rows is not known"
-    steps = count_steps(step, each * (trained or 0), epochs, max_steps)
-    ended = max(1, round(steps / count_steps(step, each * trained, 1, -1))) if trained else 1
-    return Workload(
-        steps=steps,
-        lengths=question.lengths,
-        schedule=read_schedule(question.job, question.api, steps, ended),
-        eval_rows=each * question.eval_rows if question.eval_rows else None,
-        answers=_written_answers(question),
-    ), ""
 
 
-def _written_answers(question: PlanQuestion) -> WrittenAnswers:
-    """Return what the model of a job file writes at each evaluation; of a script, that is not known."""
-    from holdfast.core.job import Samples  # of pydantic, which no script needs
-
-    job = question.job
-    if job.kind != "job" or job.get("method", None) == Method.REWARD:
-        return NO_ANSWERS
-    given = {name: job.get(f"samples.{name}", None) for name in ("prompts", "rows", "max_new_tokens", "metric")}
-    samples = Samples(**{name: value for name, value in given.items() if value is not None})
-    rows = min(samples.rows, question.eval_rows or samples.rows) if samples.metric else 0
-    return WrittenAnswers(prompts=samples.prompts, rows=rows, tokens=samples.max_new_tokens)
-
-
-def _trained_rows(question: PlanQuestion) -> int | None:
-    """Return the rows that are trained on; None if their number is not known."""
-    rows = question.job.get("dataset.rows", None) or question.rows
-    held = question.job.get("dataset.eval_fraction", None) or 0
-    return round(rows * (1 - held)) if isinstance(rows, int) else None
+def _rehearsal_notes(question: PlanQuestion, workload: Workload | None) -> Iterator[str]:
+    """Yield what a rehearsal counted."""
+    if question.rehearsed is None or workload is None:
+        return
+    schedule = workload.schedule
+    counts = [
+        render_counted(workload.steps, "step"),
+        render_counted(schedule.evaluations, "evaluation"),
+        render_counted(schedule.saves, "checkpoint"),
+    ]
+    yield f"the rehearsal of this job saw what its trainer gets: {', '.join(counts)}"
 
 
 def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:

@@ -1,13 +1,16 @@
 """What is known of a job that is to be planned."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
+from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
 from holdfast.engine.plan.allocator_setting import AllocatorSetting
@@ -34,6 +37,7 @@ class PlanQuestion:
         choices: Hardware to choose from.
         prices: What the flavors of Hugging Face Jobs cost.
         allocator: How torch's allocator is set.
+        rehearsed: Its training as a rehearsal saw it; None if none passed, or not all was seen.
     """
 
     job: Document
@@ -50,6 +54,7 @@ class PlanQuestion:
     choices: Sequence[Hardware]
     prices: PriceList
     allocator: AllocatorSetting
+    rehearsed: RehearsedTraining | None = None
 
     @property
     def placed(self) -> Hardware | None:
@@ -59,12 +64,35 @@ class PlanQuestion:
     @property
     def eval_rows(self) -> int | None:
         """Rows that are evaluated on: those of a split, or a part of the training data; None if unknown."""
+        if self.rehearsed and self.rehearsed.eval_rows is not None:
+            return self.rehearsed.eval_rows
         if self.eval_split_rows is not None:
             return self.eval_split_rows
         part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
         if not isinstance(part, int | float) or not isinstance(rows, int):
             return None
         return math.ceil(rows * part)
+
+    @property
+    def trained_rows(self) -> int | None:
+        """Rows that are trained on; None if their number is not known."""
+        rows = self.job.get("dataset.rows", None) or self.rows
+        held = self.job.get("dataset.eval_fraction", None) or 0
+        return round(rows * (1 - held)) if isinstance(rows, int) else None
+
+    @property
+    def rehearsed_settings(self) -> Mapping[str, Any]:
+        """The arguments that a rehearsal saw the trainer get; empty if there was none."""
+        return self.rehearsed.settings if self.rehearsed else {}
+
+    def setting(self, name: str) -> Any:
+        """Return an argument that the trainer gets: as a rehearsal saw it, or else as the job sets it.
+
+        Raises:
+            MissingFactError: The default is no plain value.
+        """
+        seen = self.rehearsed_settings
+        return seen[name] if name in seen else setting(self.job, name, self.api)
 
     @property
     def in_bfloat16(self) -> bool:

@@ -1,7 +1,9 @@
 """How often a job evaluates, saves and pushes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
@@ -36,7 +38,9 @@ NOTHING_ELSE: Final = TrainingSchedule()
 """Of a training that only does its steps."""
 
 
-def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> TrainingSchedule:
+def read_schedule(
+    job: Document, api: Api, steps: int, epochs: int, rehearsed: Mapping[str, Any] = MappingProxyType({})
+) -> TrainingSchedule:
     """Return how often a job evaluates, saves and pushes; what its source hides counts as never.
 
     Args:
@@ -44,15 +48,18 @@ def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> TrainingS
         api: The versions that it gets.
         steps: Its optimizer steps.
         epochs: The epochs that it ends.
+        rehearsed: The arguments that a rehearsal saw its trainer get; empty if there was none.
     """
 
     def given(name: str) -> Any:
+        if name in rehearsed:
+            return rehearsed[name]
         try:
             return setting(job, name, api)
         except MissingFactError:
             return ABSENT
 
-    own = _of_job_file(job) if job.kind == "job" else {}
+    own = _of_job_file(job) if job.kind == "job" and not rehearsed else {}
     evaluates = own.get("eval_strategy", given("eval_strategy"))
     first = given("eval_on_start") is True and evaluates not in NEVER
     eval_steps = own.get("eval_steps", given("eval_steps")) or given("logging_steps")

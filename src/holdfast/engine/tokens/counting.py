@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.core.columns import Scalar, Type, scalars_of
+from holdfast.core.epoch_steps import count_steps
 from holdfast.core.errors import SourceError
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
@@ -22,7 +23,6 @@ from holdfast.engine.tokens.packing import pack_lengths
 from holdfast.engine.tokens.preparing import Prepared, Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import Row, TokenizationContext, columns_of, look_at
 from holdfast.engine.tokens.recipe import Recipe
-from holdfast.engine.tokens.steps import count_steps
 from holdfast.ports import Batch, Rows, Tokenizer
 
 AT_ONCE = 2000

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeGuard, TypeVar
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import arguments_of, setting
 from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.epoch_steps import Schedule
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 
@@ -15,35 +16,6 @@ STRATEGIES: tuple[Strategy, ...] = ("bfd", "bfd_split", "wrapped")
 NUMBER = (int, float)
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
-    """How many rows a step takes, and how often all of them are gone through.
-
-    Attributes:
-        epochs: Times that all rows are gone through.
-        max_steps: Optimizer steps, whatever the rows; None if the epochs decide.
-        batch: Rows that one process takes at once.
-        accumulation: Such batches to an optimizer step.
-        processes: Training processes on all machines together.
-        drop_last: Whether the rows that do not fill the last batch are left out.
-        generations: Completions that are drawn for each prompt; 0 if none are.
-        generation_batch: Completions that are drawn at once, by all processes; 0 likewise.
-        iterations: Times that each completion is trained on.
-        streamed: Whether the rows are not counted, so that an epoch has no length.
-    """
-
-    epochs: float = 3.0
-    max_steps: int | None = None
-    batch: int = 8
-    accumulation: int = 1
-    processes: int = 1
-    drop_last: bool = False
-    generations: int = 0
-    generation_batch: int = 0
-    iterations: int = 1
-    streamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -295,6 +295,7 @@ def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
         "may_evaluate": others is not None,
         "files": sorted(set(_files_of(given))),
         "template": tokens.own_template(given.get("processing_class")),
+        "formats": given.get("formatting_func") is not None,
     }
 
 

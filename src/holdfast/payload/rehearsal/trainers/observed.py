@@ -12,8 +12,8 @@ from ..part_request import PartRequest
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
 STREAMED = "the data is a stream, which is not read beforehand; `holdfast inspect` reads a file or a dataset of the Hub"
-MOST = 2000
-"""Rows that are kept."""
+MOST, MOST_BYTES = 5000, 64 << 20
+"""Rows that are kept, and their bytes."""
 
 
 def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
@@ -32,10 +32,13 @@ def keep_rows(dataset: Any, part_request: PartRequest, role: str, events: EventW
         return
     folder = Path(part_request.folder, "rows")
     folder.mkdir(exist_ok=True)
-    lines = []
+    lines, size = [], 0
     try:
         for row in islice(iter(dataset), MOST):
-            lines.append(json.dumps(dict(row)))  # noqa: PERF401 - what was read before an error is worth nothing
+            lines.append(json.dumps(dict(row)))
+            size += len(lines[-1])
+            if size > MOST_BYTES:
+                break
     except (TypeError, ValueError):
         return  # pictures, and what else JSON does not hold
     if lines:

@@ -5,8 +5,36 @@ Source: `Trainer.set_initial_training_values` of transformers 5.23, `BatchSample
 """
 
 import math
+from dataclasses import dataclass
 
-from holdfast.engine.tokens.recipe import Schedule
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How many rows a step takes, and how often all of them are gone through.
+
+    Attributes:
+        epochs: Times that all rows are gone through.
+        max_steps: Optimizer steps, whatever the rows; None if the epochs decide.
+        batch: Rows that one process takes at once.
+        accumulation: Such batches to an optimizer step.
+        processes: Training processes on all machines together.
+        drop_last: Whether the rows that do not fill the last batch are left out.
+        generations: Completions that are drawn for each prompt; 0 if none are.
+        generation_batch: Completions that are drawn at once, by all processes; 0 likewise.
+        iterations: Times that each completion is trained on.
+        streamed: Whether the rows are not counted, so that an epoch has no length.
+    """
+
+    epochs: float = 3.0
+    max_steps: int | None = None
+    batch: int = 8
+    accumulation: int = 1
+    processes: int = 1
+    drop_last: bool = False
+    generations: int = 0
+    generation_batch: int = 0
+    iterations: int = 1
+    streamed: bool = False
 
 
 def count_steps(schedule: Schedule, units: int | None) -> int | None:
