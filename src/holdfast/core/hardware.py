@@ -18,6 +18,8 @@ class Hardware:
         cores: Cores that a process may use; 0 if unknown.
         memory_bytes: Main memory; 0 if unknown.
         disk_bytes: Disk, of this machine what is free of it; 0 if unknown.
+        provider: Who rents it out, by the user's own price file; empty for Hugging Face Jobs and this machine.
+        priced: The day of that price; None if the file does not say.
     """
 
     name: str
@@ -26,6 +28,17 @@ class Hardware:
     cores: int = 0
     memory_bytes: int = 0
     disk_bytes: int = 0
+    provider: str = ""
+    priced: date | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name, with the provider's if it is one of the user's own.
+
+        >>> Hardware(name="pod", gpus=(), provider="RunPod").label, Hardware(name="h200", gpus=()).label
+        ('pod (RunPod)', 'h200')
+        """
+        return f"{self.name} ({self.provider})" if self.provider else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +50,14 @@ class PriceList:
         day: The day on which they were read.
         live: Whether the Hub gave them; otherwise they are those of the catalog.
         because: Why the Hub did not give them; empty if it did.
+        own: The machines of the user's own price file.
     """
 
     usd_per_hour: Mapping[str, float]
     day: date
     live: bool = False
     because: str = ""
+    own: tuple[Hardware, ...] = ()
 
     def describe(self) -> str:
         """Return whose prices they are.

@@ -79,7 +79,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     """One way to run the job.
 
     Attributes:
-        hardware: The flavor.
+        hardware: The flavor, or the name in the user's own price file.
         settings: The settings that differ from the job's, by the keys of a job file.
         written: The same settings as they are written in the target: flags of a command line, arguments of a script's calls; absent if none differs.
         fits: Whether it fits.
@@ -88,6 +88,8 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         time_s: Its duration; null if unknown.
         cost_usd: Its cost; null if unknown.
         usd_per_hour: The price of an hour; absent if unknown.
+        provider: Who rents it out, by the user's own price file; absent for Hugging Face Jobs and this machine.
+        priced: The day of that price, as the price file says; absent if it does not say.
         launch_bound: Whether its steps wait for the host to launch operations, so that a faster GPU does not help; absent if not.
     """
 
@@ -100,6 +102,8 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     cost_usd: float | None
     usd_per_hour: float | None = None
     written: str = ""
+    provider: str = ""
+    priced: str = ""
     launch_bound: bool = False
 
 

@@ -1,10 +1,10 @@
 """Hardware that costs at least twice as much as other hardware that does the same.
 
 ## What it does
-Estimates the job on each flavor of Hugging Face Jobs with as many GPUs. Reports the cheapest on which the job fits as it
-is, if it costs at most half there and takes no longer: by the best estimate, and by its lower and its upper end. A tenth
-of that GPU must be left, and the model must fit the main memory and the disk. Only a job file that names its flavor is
-checked.
+Estimates the job on each flavor of Hugging Face Jobs, and on each machine of your price file, with as many GPUs. Reports
+the cheapest on which the job fits as it is, if it costs at most half there and takes no longer: by the best estimate, and
+by its lower and its upper end. A tenth of that GPU must be left, and the model must fit the main memory and the disk.
+Only a job file that names its flavor is checked.
 
 ## Why is this bad
 Steps of small models wait for the host to launch their operations, and short jobs for their start. Both take as long on

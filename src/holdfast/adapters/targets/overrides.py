@@ -20,6 +20,7 @@ NOT_KEYS = frozenset(
         "CACHE",
         "FAKE",
         "HUB_TIMEOUT_S",
+        "PRICES",
         "PROCESSES",
         "REHEARSAL",
         "REHEARSAL_BARE",

@@ -1,4 +1,4 @@
-"""A project's own settings of `check`: `[tool.holdfast]` of a `pyproject.toml`, or a `holdfast.toml`.
+"""A project's own settings of `check` and `plan`: `[tool.holdfast]` of a `pyproject.toml`, or a `holdfast.toml`.
 
 The nearest file upward from a target that says anything of holdfast holds for it, alone: files further up are not
 mixed in. What is given on the command line goes before.
@@ -36,6 +36,7 @@ class Project:
         exclude: Patterns, as in a `.gitignore`, of what is not looked for in folders.
         strict: Whether a rule that could not be asked counts as a failure.
         resolve: Who says which versions a script will get; None if it says nothing.
+        prices: The file of prices for `plan`, from the folder; None if it names none.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class Project:
     exclude: tuple[str, ...] = ()
     strict: bool = False
     resolve: str | None = None
+    prices: str | None = None
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -171,6 +173,7 @@ SETTINGS: Final[Mapping[str, ProjectSetting]] = {
     "per-file-ignores": ProjectSetting(_are_lists, _read_lists, 'per-file-ignores = {"tests/*" = ["ARG"]}'),
     "exclude": ProjectSetting(_are_texts, tuple, 'exclude = ["old/", "*_generated.py"]'),
     "strict": ProjectSetting(lambda value: isinstance(value, bool), bool, "strict = true"),
+    "prices": ProjectSetting(lambda value: isinstance(value, str) and bool(value), str, 'prices = "prices.toml"'),
     "resolve": ProjectSetting(lambda value: value in RESOLVERS, str, 'resolve = "uv"'),
 }
 

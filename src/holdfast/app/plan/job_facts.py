@@ -9,6 +9,7 @@ from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.document import Document
+from holdfast.core.hardware import Hardware
 from holdfast.core.job import Job
 from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.engine.check.hub_facts import ReferenceResolver
@@ -21,6 +22,7 @@ def job_facts(
     outside: ReferenceResolver,
     hub: HubAccess,
     rehearsed: Callable[[], RehearsedTraining | None] | None = None,
+    own_hardware: tuple[Hardware, ...] = (),
 ) -> JobFacts:
     """Return the facts of a job file, looked up when they are requested."""
     folder = job_folder(document, hub)
@@ -31,5 +33,6 @@ def job_facts(
         outside=outside,
         row_lengths=lambda: measure_trained_rows(document, stack_api(), outside, hub),
         rehearsed=rehearsed,
+        own_hardware=own_hardware,
     )
     return JobFacts(job, sources, document)

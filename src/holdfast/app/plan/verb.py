@@ -14,28 +14,28 @@ from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
 from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.app.own_prices import find_own_hardware
 from holdfast.app.plan.applying import apply_settings
 from holdfast.app.plan.measuring import measure_trained_rows
+from holdfast.app.plan.placing import Placing, place_target
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
+from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, MissingFactError, Severity
-from holdfast.core.nearest import suggest_one
+from holdfast.core.hardware import Hardware
 from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, machine_result, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
-from holdfast.engine.plan.hardware import find_hardware, prices_of
-from holdfast.engine.plan.planning import plan_job
+from holdfast.engine.plan.hardware import prices_of
+from holdfast.engine.plan.options import Settings
+from holdfast.engine.plan.planning import JobPlan, plan_job
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.spelling import spell_key, spell_settings
 from holdfast.results.plan import CheckError, PlanResult
 
-STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
 OF_TARGET: Final = ("SYN", "ARG", "CMB", "IMP", "MOD", "DST", "PRC", "DAT1")
 """Beginnings of the codes of rules that need nothing but the target and the files that it names."""
 MOST_ERRORS: Final = 3
@@ -53,6 +53,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     budget: float | None = None,
     processes: int | None = None,
     strategy: str | None = None,
+    prices: PathName | None = None,
     trace: bool = False,
     apply: bool = False,
     offline: bool = False,
@@ -71,48 +72,72 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         budget: The most that it may cost, in USD. Default: what the target says.
         processes: Training processes on each machine. Default: what the target says.
         strategy: How processes share the work: `ddp`, `fsdp`, `zero2` or `zero3`. Default: what the target says.
+        prices: A price file with machines of your own. Default: HOLDFAST_PRICES, else the project's `prices`.
         trace: Trace the step on fake tensors, in the job's environment, which must have torch and transformers.
         apply: Write the first option into the target, and a timeout if it has none.
         offline: Don't contact the Hub. Models in the catalog don't need it.
 
     Raises:
         UsageError: The target cannot be read; or no environment at hand can trace it.
-        GroupedError: Of a JobError for everything wrong with a job file's schema.
+        GroupedError: Of an error for everything wrong with a job file's schema, or in the price file.
     """
-    words = as_texts(arguments)
-    path = as_path(target)
-    if path == WHOLE_LINE and not words:
-        hint = "name a job file or a script, or give a command line as `arguments`"
-        raise UsageError("there is nothing to plan", where="target", fix=hint)
+    request = _request(target, as_overrides(set), as_texts(arguments), offline=offline)
     if apply:
-        require_none_elsewhere((path,))
-    request = TargetRequest(
-        path=COMMAND_LINE if path == WHOLE_LINE else fetch_target(path, offline=offline),
-        sets=as_overrides(set),
-        arguments=words,
-        hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,
-    )
+        require_none_elsewhere((as_path(target),))
+    own = find_own_hardware(request.path, as_path(prices) if prices is not None else None)
+    placing = Placing(hardware=hardware, budget=budget, processes=processes, strategy=strategy)
+    placing.require_valid(own)
     original = _read(request)
-    read = _placed(original, hardware=hardware, budget=_as_budget(budget), processes=processes, strategy=strategy)
-    job = read.document
+    read = place_target(original, placing)
     try:
-        question = _question(read, request)
+        question = _question(read, request, own)
         found = plan_job(question)
         if trace:
             from holdfast.app.plan.tracing import trace_plan  # it renders scripts, which no other plan needs
 
             found = trace_plan(question, found, request)
-        is_here = not question.placed or (question.here is not None and not question.here.gpus)
-        here = machine_result(job, question.this, found) if is_here else None
-        planned = structs.replace(plan_result(job, found), here=here, scenario=read.scenario)
-        result = _with_errors(planned, original, request)
-        if not apply:
-            return result
-        applied = apply_settings(original, request.path, settings_to_apply(job, found))
-        return structs.replace(result, applied=applied, applied_as=spell_settings(job, applied))
     except MissingFactError as error:
-        unplanned = plan_result(job, Unplannable(f"{spell_key(job, error.name)}: {error.because}"))
-        return _with_errors(structs.replace(unplanned, scenario=read.scenario), original, request)
+        result = plan_result(read.document, Unplannable(f"{spell_key(read.document, error.name)}: {error.because}"))
+        return _finished(result, original, request)
+    result = _finished(_result(question, found), original, request)
+    return _applied(result, original, request.path, settings_to_apply(read.document, found)) if apply else result
+
+
+def _request(target: PathName, sets: tuple[str, ...], words: tuple[str, ...], *, offline: bool) -> TargetRequest:
+    """Return the request for a target.
+
+    Raises:
+        UsageError: There is none.
+    """
+    path = as_path(target)
+    if path == WHOLE_LINE and not words:
+        hint = "name a job file or a script, or give a command line as `arguments`"
+        raise UsageError("there is nothing to plan", where="target", fix=hint)
+    return TargetRequest(
+        path=COMMAND_LINE if path == WHOLE_LINE else fetch_target(path, offline=offline),
+        sets=sets,
+        arguments=words,
+        hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,
+    )
+
+
+def _result(question: PlanQuestion, found: JobPlan) -> PlanResult:
+    """Return the result of a plan, with this machine where the job may run on it without a GPU."""
+    result = plan_result(question.job, found)
+    if question.placed and (question.here is None or question.here.gpus):
+        return result
+    return structs.replace(result, here=machine_result(question.job, question.this, found))
+
+
+def _finished(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
+    """Return the result with the scenario of its target, and with what `check` finds wrong there."""
+    return _with_errors(structs.replace(result, scenario=target.scenario), target, request)
+
+
+def _applied(result: PlanResult, target: Target, path: str, settings: Settings) -> PlanResult:
+    """Return the result with the settings that were written into its target."""
+    applied = apply_settings(target, path, settings)
+    return structs.replace(result, applied=applied, applied_as=spell_settings(target.document, applied))
 
 
 def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
@@ -134,57 +159,7 @@ def _read(request: TargetRequest) -> Target:
     return replace(target, documents=target.by_default) if target.by_default else target
 
 
-def _placed(
-    target: Target, *, hardware: str | None, budget: float | None, processes: int | None, strategy: str | None
-) -> Target:
-    """Return the target with what was requested beside it.
-
-    Raises:
-        UsageError: One of these is no such value.
-    """
-    if strategy is not None and strategy not in STRATEGIES:
-        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=suggest_one(strategy, STRATEGIES))
-    if hardware is not None:
-        _require_hardware(hardware)
-    if processes is not None and processes < 1:
-        raise UsageError(f"{processes} is not a number of processes", where="processes", fix="give 1 or more")
-    settings = {
-        "where.hardware": hardware,
-        "where.budget_usd": budget,
-        "where.processes": processes,
-        "where.strategy": strategy,
-    }
-    edits: list[Edit] = [Set(key, value) for key, value in settings.items() if value is not None]
-    if processes is not None:
-        edits += [Remove(key) for key in ("where.world_size",) if target.document.get(key) is not ABSENT]
-    if hardware is not None and target.document.get(BACKEND_KEY, None) == LOCAL.name:
-        edits.append(Remove(BACKEND_KEY))
-    if not edits:
-        return target
-    documents = tuple(each.with_values(edits, Place("the command line")) for each in target.documents)
-    return replace(target, documents=documents)
-
-
-def _require_hardware(name: str) -> None:
-    """Object to hardware that is not known, before anything is asked of the Hub.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    try:
-        find_hardware(name)
-    except MissingFactError as error:
-        fix = "name a flavor of Hugging Face Jobs or a kind of GPU, such as a10g-large, h100 or h100x8"
-        raise UsageError(error.because, where="hardware", fix=fix) from None
-
-
-def _as_budget(budget: float | None) -> float | None:
-    if budget is not None and not budget > 0:
-        raise UsageError(f"{budget} is not a budget", where="budget", fix="give an amount above 0, in USD")
-    return budget
-
-
-def _question(target: Target, request: TargetRequest) -> PlanQuestion:
+def _question(target: Target, request: TargetRequest, own: tuple[Hardware, ...]) -> PlanQuestion:
     if len(target.documents) > 1:
         raise MissingFactError("target", f"it trains {len(target.documents)} times, and a plan is of one training")
     outside, api = open_outside(target.document, request.hub), _api(target, request)
@@ -193,7 +168,7 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         target.document,
         api,
         LocalMachine().fetch(),
-        prices=prices_of(outside.hub.job_prices),
+        prices=replace(prices_of(outside.hub.job_prices), own=own),
         model=lambda: facts.trained_model,
         dataset=lambda: facts.dataset,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),

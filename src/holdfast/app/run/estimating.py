@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.app.own_prices import find_own_hardware
 from holdfast.app.programs import program_of_job
 from holdfast.app.rehearsed import find_rehearsed_training
 from holdfast.core.backends import capabilities_of
@@ -35,9 +36,14 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
         return EstimatedJob()
     from holdfast.app.plan.job_facts import job_facts  # which runs without GPUs do not need
 
-    program = program_of_job(target, target.job)
+    program, document = program_of_job(target, target.job), target.document
     facts = job_facts(
-        target.document, target.job, open_outside(target.document, hub), hub, lambda: find_rehearsed_training(program)
+        document,
+        target.job,
+        open_outside(document, hub),
+        hub,
+        rehearsed=lambda: find_rehearsed_training(program),
+        own_hardware=find_own_hardware(document.path),
     )
     try:
         return EstimatedJob(facts.estimate)

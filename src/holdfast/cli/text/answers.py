@@ -91,7 +91,7 @@ def render_show(result: RunResult) -> str:
 
 def _remaining(left: EstimateRange) -> str:
     between = f"{render_duration(left.low)} to {render_duration(left.high)}"
-    return f"about {render_duration(left.value)} until the last step ({between})"
+    return f"about {render_duration(left.value)} until the last step ({between}, by its steps so far)"
 
 
 def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:

@@ -31,8 +31,10 @@ MARKS: Final = {
     "overhead": ("x", "white"),
 }
 """Letter and colour of each purpose. A bar is made of letters, so that it can be read without colours."""
-HEADER: Final = f"  {'hardware':14} {'card, at most':>14} {'time':>12} {'cost':>9}  settings"
-"""Of the table of options. The memory there is the upper end of what the card must have."""
+HEADER: Final = f"{'card, at most':>14} {'time':>12} {'cost':>9}  settings"
+"""Of the table of options, after the hardware. The memory there is the upper end of what the card must have."""
+NAME_WIDTH: Final = 14
+"""Columns of the hardware in that table, at least."""
 PEAKS_ONLY: Final = (
     "the few traced layers do not show how all layers allocate, so only the peaks of the phases are known"
 )
@@ -155,14 +157,17 @@ def _time_part(part: PlanTimePart) -> str:
 def _options(result: PlanResult) -> Iterator[str]:
     where = "GPUs that hold it" if runs_on_processors(result) else "what fits"
     yield style(f"{where}, the cheapest first", bold=True)
-    yield style(HEADER, dim=True)
+    width = max(NAME_WIDTH, *(len(_label(option)) for option in result.options))
+    yield style(f"  {'hardware':{width}} {HEADER}", dim=True)
     for option in result.options:
-        yield "  " + _option(option)
+        yield f"  {_label(option):{width}} {_option(option)}"
     if bound := [option.hardware for option in result.options if option.launch_bound]:
         there = "there" if len(bound) == len(result.options) else f"on {', '.join(bound)}"
         yield style(f"  Steps {there} wait for the host to launch operations: a faster GPU does not help.", dim=True)
     if result.prices:
         yield style(f"  {_prices(result.prices)}", dim=True)
+    for name, day in dict.fromkeys((each.provider, each.priced) for each in result.options if each.provider):
+        yield style(f"  Prices of {name}: your own price file{f', of {day}' if day else ''}.", dim=True)
 
 
 def _prices(prices: PlanPrices) -> str:
@@ -172,11 +177,15 @@ def _prices(prices: PlanPrices) -> str:
     return f"Prices: holdfast's own table, of {prices.day}{because}."
 
 
+def _label(option: OptionResult) -> str:
+    return f"{option.hardware} ({option.provider})" if option.provider else option.hardware
+
+
 def _option(option: OptionResult) -> str:
     time = render_duration(option.time_s) if option.time_s is not None else "-"
     hourly = f"{render_usd(option.usd_per_hour)}/h" if option.usd_per_hour else "-"
     cost = render_usd(option.cost_usd) if option.cost_usd is not None else hourly
-    return f"{option.hardware:14} {render_bytes(option.high_bytes):>14} {time:>12} {cost:>9}  {option.written or 'as it is'}"
+    return f"{render_bytes(option.high_bytes):>14} {time:>12} {cost:>9}  {option.written or 'as it is'}"
 
 
 def _because(result: PlanResult) -> Iterator[str]:

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from holdfast.adapters.secrets import redacted
-from holdfast.app.plan.verb import STRATEGIES, WHOLE_LINE, plan
+from holdfast.app.plan.placing import STRATEGIES
+from holdfast.app.plan.verb import WHOLE_LINE, plan
 from holdfast.cli import options
 from holdfast.cli.text.plan import render_html, render_plan
 from holdfast.core.errors import UsageError
@@ -19,6 +20,12 @@ from holdfast.core.errors import UsageError
 @click.option("--budget", type=float, metavar="USD", help="The most that the job may cost.")
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
+@click.option(
+    "--prices",
+    type=click.Path(),
+    metavar="FILE",
+    help="Your own machines and prices, as TOML. Default: $HOLDFAST_PRICES, else the project's `prices`.",
+)
 @click.option("--trace", is_flag=True, help="Trace the step on fake tensors (needs the extra `train`, or uv).")
 @click.option(
     "--html",
@@ -38,6 +45,7 @@ def command(
     budget: float | None,
     processes: int | None,
     strategy: str | None,
+    prices: str | None,
     trace: bool,
     html: str | None,
     apply: bool,
@@ -62,6 +70,7 @@ def command(
         budget=budget,
         processes=processes,
         strategy=strategy,
+        prices=prices,
         trace=trace,
         apply=apply,
         offline=offline,

@@ -1,7 +1,7 @@
 """What is known of the world outside a job, by the names that rules give their parameters."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -18,6 +18,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.evaluation import is_task_path
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import Hardware
 from holdfast.core.job import Job
 from holdfast.core.job_data import Data
 from holdfast.core.reference import Reference, ReferenceRole
@@ -49,6 +50,7 @@ class FactSources:
         row_lengths: Measures the rows of the training data; None if that would take too long.
         read_file: Reads a file that the job names; raises UsageError where it is not there.
         rehearsed: Finds its training as a rehearsal saw it; None if that is not looked for.
+        own_hardware: The machines of the user's own price file.
     """
 
     datasets: Datasets
@@ -60,6 +62,7 @@ class FactSources:
     row_lengths: Callable[[], RowLengths] | None = None
     read_file: Callable[[str], str] | None = None
     rehearsed: Callable[[], RehearsedTraining | None] | None = None
+    own_hardware: tuple[Hardware, ...] = ()
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -203,14 +206,16 @@ class JobFacts(HubFacts):
             job, backend = self._document, self._job.where.backend
             if job.get(BACKEND_KEY, None) is None:
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
-            if not asking.names_gpus(job, self._here):
+            own = self._sources.own_hardware
+            if not asking.names_gpus(job, self._here, own):
                 return None
             is_priced = capabilities_of(backend).has_flavors
+            prices = hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices()
             question = asking.ask_plan(
                 job,
                 self.api,
                 self._here,
-                prices=hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices(),
+                prices=replace(prices, own=own),
                 model=lambda: self.model,
                 dataset=lambda: self.dataset,
                 lengths=self._sources.row_lengths,

@@ -102,11 +102,20 @@ def machine_result(job: Document, this: Hardware, found: JobPlan) -> PlanMachine
 def settings_to_apply(job: Document, found: JobPlan) -> Settings:
     """Return the settings with which a job fits: none if it fits already, except a timeout that it lacks.
 
-    The hardware that the job names is kept if it fits there at all; else the cheapest takes its place.
+    The hardware that the job names is kept if it fits there at all; else the cheapest takes its place. Machines of the user's own price
+    file are written nowhere: no backend rents them.
     """
     named = job.get("where.hardware", None)
     there = [each for each in found.options if each.hardware.name == named]
-    fitting = found.chosen if found.chosen and found.chosen.fits else next(iter([*there, *found.options]), None)
+    chosen = [found.chosen] if found.chosen and found.chosen.fits else []
+    fitting = next(
+        (
+            each
+            for each in (*chosen, *there, *found.options)
+            if named == each.hardware.name or not each.hardware.provider
+        ),
+        None,
+    )
     if fitting is None:
         return {}
     settings = dict(fitting.settings)
@@ -172,6 +181,8 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         time_s=option.seconds.value if option.seconds else None,
         cost_usd=option.usd.value if option.usd else None,
         usd_per_hour=option.hardware.usd_per_hour,
+        provider=option.hardware.provider,
+        priced=option.hardware.priced.isoformat() if option.hardware.priced else "",
         launch_bound=option.launch_bound,
     )
 

@@ -19,7 +19,7 @@ from holdfast.engine.plan.allocator_setting import allocator_setting
 from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
-from holdfast.engine.plan.hardware import find_hardware, list_flavors
+from holdfast.engine.plan.hardware import find_hardware, list_flavors, own_prices
 from holdfast.engine.plan.options import usable_bytes
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.planning import JobPlan
@@ -31,11 +31,17 @@ from holdfast.engine.references.models import named_models
 NOT_MEASURED: Final = "`holdfast plan` measures them"
 
 
-def names_gpus(job: Document, machine: Machine) -> bool:
-    """Whether a job says on which GPUs it runs: by its flavor, or on this machine, which has some."""
+def names_gpus(job: Document, machine: Machine, own: tuple[Hardware, ...] = ()) -> bool:
+    """Whether a job says on which GPUs it runs: by its hardware, or on this machine, which has some.
+
+    Args:
+        job: The job.
+        machine: This machine.
+        own: The machines of the user's own price file.
+    """
     if job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name:
         return bool(machine.gpus)
-    hardware, _ = _named_hardware(job, None)
+    hardware, _ = _named_hardware(job, own_prices(own))
     return hardware is not None and bool(hardware.gpus)
 
 
@@ -119,7 +125,7 @@ def estimate_of(plan: JobPlan, model: JobModel) -> JobEstimate | None:
     cheapest = next(iter(plan.options), None)
     settings = ", ".join(f"{key}={value}" for key, value in cheapest.settings.items()) if cheapest else ""
     return JobEstimate(
-        hardware=placed.hardware.name,
+        hardware=placed.hardware.label,
         card=placed.memory.card,
         usable_bytes=usable_bytes(usable[0]),
         seconds=placed.seconds,
@@ -129,7 +135,7 @@ def estimate_of(plan: JobPlan, model: JobModel) -> JobEstimate | None:
         timeout_s=timeout_for(placed.seconds) if placed.seconds else None,
         disk=disk_need(model, plan.step, plan.workload, placed.hardware),
         as_fast=cheaper_hardware(plan, model),
-        cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
+        cheapest=f"{cheapest.hardware.label}{f' with {settings}' if settings else ''}" if cheapest else "",
     )
 
 
@@ -176,7 +182,7 @@ def _known(ask: Callable[[], Any]) -> Any:
         return error.because
 
 
-def _named_hardware(job: Document, prices: PriceList | None) -> tuple[Hardware | None, str]:
+def _named_hardware(job: Document, prices: PriceList) -> tuple[Hardware | None, str]:
     """Return the hardware that a job names, and why it is not known."""
     name = job.get("where.hardware", None)
     if not isinstance(name, str):

@@ -34,7 +34,7 @@ def cheaper_hardware(plan: JobPlan, model: JobModel) -> CheaperHardware | None:
         return None
     found = [each for each in plan.options if not each.settings and _does_the_same(each, own, plan, model)]
     best = min(found, key=lambda each: each.usd.value if each.usd else 0, default=None)
-    return CheaperHardware(name=best.hardware.name, usd=best.usd) if best and best.usd else None
+    return CheaperHardware(name=best.hardware.label, usd=best.usd) if best and best.usd else None
 
 
 def _does_the_same(other: PlanOption, own: PlanOption, plan: JobPlan, model: JobModel) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors, table_prices
@@ -26,17 +27,23 @@ def prices_of(ask: Callable[[], PriceList]) -> PriceList:
         return table_prices(error.what)
 
 
+def own_prices(own: tuple[Hardware, ...]) -> PriceList:
+    """Return the prices of the catalog with the machines of the user's own price file."""
+    return replace(table_prices(), own=own)
+
+
 def list_flavors(prices: PriceList) -> Sequence[Hardware]:
-    """Return the hardware of Hugging Face Jobs that has a price: what the Hub no longer offers is left out."""
-    return [_of_flavor(each, prices) for each in load_flavors().values() if each.name in prices.usd_per_hour]
+    """Return the hardware of Hugging Face Jobs that has a price, and the user's own: what the Hub no longer offers is left out."""
+    flavors = [_of_flavor(each, prices) for each in load_flavors().values() if each.name in prices.usd_per_hour]
+    return [*flavors, *prices.own]
 
 
 def find_hardware(name: str, prices: PriceList | None = None) -> Hardware:
     """Return the hardware of a name; a GPU that is no flavor has no price.
 
     Args:
-        name: A flavor, or a kind of GPU with the number of them.
-        prices: What flavors cost. Default: the prices of the catalog.
+        name: A flavor, a machine of the user's own price file, or a kind of GPU with the number of them.
+        prices: What flavors cost, and the user's own machines. Default: the prices of the catalog.
 
     >>> len(find_hardware("h100x8").gpus), find_hardware("a10g-large").usd_per_hour
     (8, 1.5)
@@ -44,25 +51,28 @@ def find_hardware(name: str, prices: PriceList | None = None) -> Hardware:
     Raises:
         MissingFactError: There is none of that name.
     """
-    flavors, gpus = load_flavors(), load_gpus()
+    flavors, gpus, own = load_flavors(), load_gpus(), prices.own if prices else ()
     if name in flavors:
         return _of_flavor(flavors[name], prices or table_prices())
+    if machine := next((each for each in own if each.name == name), None):
+        return machine
     found = SEVERAL.fullmatch(name)
     if found and found["gpu"] in gpus:
         return Hardware(name=name, gpus=(gpus[found["gpu"]],) * int(found["count"] or 1))
-    raise MissingFactError("where.hardware", f"`{name}` is not known{_instead(name)}")
+    raise MissingFactError("where.hardware", f"`{name}` is not known{_instead(name, [each.name for each in own])}")
 
 
-def _instead(name: str) -> str:
+def _instead(name: str, own: Sequence[str]) -> str:
     """Return what to name instead of hardware that is not known, as the end of a sentence."""
     flavors, gpus = load_flavors(), load_gpus()
     gone = gone_flavors().get(name)
     if gone and gone.instead:
         return f"; `{gone.instead}` stands in its place"
-    if near := nearest(_spelled(name), (*flavors, *gpus)):
+    if near := nearest(_spelled(name), (*own, *flavors, *gpus)):
         return f": did you mean `{near}`?"
     with_gpus = ", ".join(each.name for each in flavors.values() if each.gpus)
-    return f". Flavors: {with_gpus}. GPUs: {', '.join(gpus)}"
+    listed = f". Your own: {', '.join(own)}" if own else ""
+    return f"{listed}. Flavors: {with_gpus}. GPUs: {', '.join(gpus)}"
 
 
 def _spelled(name: str) -> str:
