@@ -899,3 +899,18 @@ def test_of_a_gpu_that_only_a_variable_names_no_memory_is_known(
     (target,) = holdfast.check([job], offline=True)["targets"]
 
     assert [each["code"] for each in target["findings"] if each["code"].startswith("RES")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct-1M", "`Qwen/Qwen2.5-7B`, `Qwen/Qwen2.5-7B-Instruct`"),
+        ("someone/Mixtral-8x7B-dolphin", "`mistralai/Mixtral-8x7B-v0.1`"),
+        ("Qwen/Qwen2.5-72B", ""),
+        ("someone/finetune", ""),
+    ],
+)
+def test_an_unknown_model_names_those_of_its_family_and_size(name: str, known: str) -> None:
+    (unknown,) = plan_job(**{"model.path": name})["unknown"]
+    assert known in unknown["because"]
+    assert ("of its family and size" in unknown["because"]) == bool(known)

@@ -20,6 +20,7 @@ from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors, own_prices
+from holdfast.engine.plan.known_models import alike_models
 from holdfast.engine.plan.options import usable_bytes
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.planning import JobPlan
@@ -156,7 +157,9 @@ def _model(job: Document, find_model: Callable[[], ModelFacts]) -> JobModel:
     if (known := load_configs().get(name)) is not None:
         return _of_config(known.config, known.parameters, {})
     because = found if isinstance(found, str) else "it has no config.json"
-    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}" if name else because)
+    alike = some_of(alike_models(name))
+    known = f"; of its family and size, the catalog has {alike}" if alike else ""
+    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}{known}" if name else because)
 
 
 def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:
