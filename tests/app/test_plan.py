@@ -599,9 +599,13 @@ def test_what_surely_does_not_fit_is_told_from_what_may_not() -> None:
 
 
 def test_gpus_without_bfloat16_are_left_out_with_a_word_or_taken_with_float16() -> None:
-    assert any("t4-small" in each for each in plan_job()["because"])
+    for place in ({}, {"where.backend": "local"}, {"where.hardware": "l4x1"}):
+        plain = plan_job(**place)
+        assert plain["left_out"] == ["t4-small", "t4-medium"]
+        assert "Left out: t4-small, t4-medium" in unstyle(render_plan(convert(plain, PlanResult)))
     half = plan_job(**{"train.fp16": True, "train.bf16": False})
     assert any(option["hardware"].startswith("t4") for option in half["options"])
+    assert "left_out" not in half
 
 
 def test_an_adapter_on_all_linear_modules_goes_into_the_vision_tower() -> None:
@@ -881,7 +885,12 @@ def test_options_and_advice_for_a_command_line_name_its_flags() -> None:
     assert {each["written"] for each in fits["options"] if each["settings"]} == {
         "--dtype bfloat16 --per_device_train_batch_size 4 --gradient_accumulation_steps 2"
     }
-    assert nowhere["advice"].startswith("Shorten --max_length, train an adapter (--use_peft)")
+    assert nowhere["advice"].startswith(
+        "No length is short enough: weights, gradients and optimizer states alone are 131 GB."
+    )
+    assert nowhere["advice"].endswith(
+        " Train an adapter (--use_peft) or share the model among GPUs (--strategy fsdp plans it)."
+    )
     text = [unstyle(render_plan(convert(each, PlanResult))) for each in (fits, nowhere)]
     assert not re.search(r"\b(?:train|model|where)\.[a-z]", "".join(text).replace("torch.", ""))
 
@@ -914,3 +923,17 @@ def test_an_unknown_model_names_those_of_its_family_and_size(name: str, known: s
     (unknown,) = plan_job(**{"model.path": name})["unknown"]
     assert known in unknown["because"]
     assert ("of its family and size" in unknown["because"]) == bool(known)
+
+
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"model.path": "meta-llama/Llama-3.1-8B"}, "No length is short enough: weights, gradients and optimizer states alone are 128 GB. Train an adapter"),
+        ({"model.path": "Qwen/Qwen3-4B", "train.max_length": 400_000}, "Shorten train.max_length, train an adapter (peft), or share"),
+        ({"model.path": "Qwen/Qwen3-4B", "train.max_length": 9_000_000, "peft.r": 8}, "Shorten train.max_length or share the model"),
+    ],
+)  # fmt: skip
+def test_shorter_rows_are_advised_only_where_the_shortest_would_fit(changes: dict[str, object], advice: str) -> None:
+    result = plan_job(**changes)
+    assert result["options"] == []
+    assert result["advice"].startswith(advice)

@@ -1221,3 +1221,20 @@ def test_what_runs_seldom_is_no_long_step(tmp_path: Path, monkeypatch: pytest.Mo
     assert attempt.pulse.take_longest_s() == 2.0
     attempt.trains, attempt.phase = False, "evaluate"
     assert attempt.activity == "finish"
+
+
+def test_weights_in_4_bits_are_counted_as_peft_counts_them() -> None:
+    """Bitsandbytes packs two into each byte, whatever dtype holds the bytes."""
+
+    @dataclass
+    class Params4bit:
+        width: int
+
+        def numel(self) -> int:
+            return 12
+
+        def element_size(self) -> int:
+            return self.width
+
+    plain = SimpleNamespace(numel=lambda: 12, element_size=lambda: 4)
+    assert [runtime.count_weights(each) for each in (Params4bit(1), Params4bit(4), plain)] == [24, 96, 12]

@@ -1068,6 +1068,12 @@ def seal(
     return sum(each["bytes"] for each in entries.values())
 
 
+def count_weights(parameter: Any) -> int:
+    """Return the weights of a parameter, as peft counts them: bitsandbytes packs two weights of 4 bits into a byte."""
+    packed = type(parameter).__name__ == "Params4bit"
+    return int(parameter.numel() * (2 * parameter.element_size() if packed else 1))
+
+
 def describe_training(args: Any, model: Any) -> dict[str, Any]:
     """Return the facts that a reader of the events needs once: configuration, model, versions, hardware."""
     parameters = list(model.parameters())
@@ -1076,7 +1082,7 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "config": plain(args.to_dict()),
         "model": type(model).__name__,
         "base": name_base(model),
-        "parameters": sum(each.numel() for each in parameters),
+        "parameters": sum(count_weights(each) for each in parameters),
         "trainable": sum(each.numel() for each in parameters if each.requires_grad),
         "versions": {"python": sys.version.split()[0], **versions},
         "world_size": args.world_size,

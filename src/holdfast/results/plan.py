@@ -258,7 +258,8 @@ class PlanResult(Result, frozen=True, kw_only=True):
 
     Attributes:
         path: The target.
-        parameters: Parameters of the model; null if unknown.
+        model: The name of the model; absent if it is unknown.
+        parameters: Parameters of the model and its adapter, as a run and peft count them; null if unknown.
         trainable: Parameters that are trained; null if unknown.
         memory: The memory of one process of the job as it is; null if unknown.
         hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
@@ -279,6 +280,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         because: The assumptions, each with its source.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        left_out: Hardware that is not among the options because its GPUs do not compute in bfloat16; absent if there is none.
         prices: The prices by which costs were computed; absent if nothing was estimated.
         untraced: Why the step was not traced, although a trace was requested; absent otherwise.
         timeline: The memory over the traced step; absent if it was not traced, or only at the peaks of its phases.
@@ -292,6 +294,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
 
     verb: Literal["plan"]
     path: str
+    model: str = ""
     parameters: int | None
     trainable: int | None
     memory: PlanMemory | None
@@ -313,6 +316,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
+    left_out: Sequence[str] = ()
     prices: PlanPrices | None = None
     advice: str = ""
     applied: Mapping[str, bool | int | str] | None = None

@@ -38,7 +38,6 @@ def found(*others: PlanOption, own: PlanOption) -> str:
         chosen=own,
         as_is=own,
         options=[*others, own],
-        timeout_s=None,
         no_time="",
         because=(),
         prices=table_prices(),

@@ -1,6 +1,6 @@
 """Writing the settings of an option into the target."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from holdfast.adapters.storage.write_back import write_back
@@ -10,7 +10,7 @@ from holdfast.catalog.models.model_settings import INIT, set_to
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import UsageError
 from holdfast.core.target_kind import STANDARD_INPUT
-from holdfast.core.text import apply_text_edits
+from holdfast.core.text import TextEdit, apply_text_edits
 
 Settings = Mapping[str, bool | int | str]
 DTYPE: Final = "model.dtype"
@@ -29,12 +29,20 @@ def apply_settings(target: Target, path: str, settings: Settings) -> Settings:
     document = target.document
     written = {key: value for key, value in settings.items() if document.kind == "job" or not key.startswith("where.")}
     edits: list[Edit] = [_edit(document, key, value) for key, value in written.items()]
-    placed = target.place_edits(document, edits) if edits else ()
-    if any(edit.path and edit.path != path for edit in placed):
-        raise UsageError("the settings are in another file", where=path, fix="plan it without `--apply`")
-    if placed:
+    if edits and (placed := target.place_edits(document, edits)):
+        _require_own_file(placed, path)
         write_back(path, apply_text_edits(read_text(path), placed))
     return written
+
+
+def _require_own_file(placed: Sequence[TextEdit], path: str) -> None:
+    """Object to edits of another file than the target's.
+
+    Raises:
+        UsageError: One of them is.
+    """
+    if any(edit.path and edit.path != path for edit in placed):
+        raise UsageError("the settings are in another file", where=path, fix="plan it without `--apply`")
 
 
 def _edit(document: Document, key: str, value: bool | int | str) -> Edit:  # noqa: FBT001 - any setting

@@ -164,6 +164,11 @@ def _options(result: PlanResult) -> Iterator[str]:
     if bound := [option.hardware for option in result.options if option.launch_bound]:
         there = "there" if len(bound) == len(result.options) else f"on {', '.join(bound)}"
         yield style(f"  Steps {there} wait for the host to launch operations: a faster GPU does not help.", dim=True)
+    if result.left_out:
+        left = ", ".join(result.left_out)
+        yield style(
+            f"  Left out: {left}, which do not compute in bfloat16, as the job does (fp16 would fit them).", dim=True
+        )
     if result.prices:
         yield style(f"  {_prices(result.prices)}", dim=True)
     for name, day in dict.fromkeys((each.provider, each.priced) for each in result.options if each.provider):

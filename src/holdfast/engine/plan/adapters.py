@@ -10,7 +10,7 @@ from holdfast.catalog.models.default_targets import DEFAULT_TARGETS, NO_DEFAULT
 from holdfast.catalog.models.lora_targets import ALL_LINEAR
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
-from holdfast.engine.plan.architecture import Architecture, Experts
+from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import FUSED, VISION_MLP, VISION_OUT, attention_projections, projections
 from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
@@ -57,17 +57,21 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
     settings = _known_settings(job)
     given = settings.get("target_modules")
     named = _expert_names(given, model_type, model)
-    wanted = model.experts is not None and (given == ALL_LINEAR or bool(named))
-    experts = wanted and model.experts is not None and _adapts_experts(api, model, model.experts)
+    experts = _wants_experts(given, named, model) and _adapts_experts(api, model)
     if named and not experts:
         raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
     return LoraAdapter(
         rank=_rank(job, settings),
         targets=_targets(set(given or ()) - named if named else given, model_type, model),
-        dropout=bool(settings.get("lora_dropout") or (job.kind == "command" and _command_dropout(job))),
+        dropout=bool(settings.get("lora_dropout")) or _command_dropout(job),
         experts=experts,
         router=experts and (given == ALL_LINEAR or ROUTER in named),
     )
+
+
+def _wants_experts(given: Any, named: frozenset[str], model: Architecture) -> bool:
+    """True if the target modules of an adapter mean the experts too."""
+    return model.experts is not None and (given == ALL_LINEAR or bool(named))
 
 
 def _known_settings(job: Document) -> Mapping[str, Any]:
@@ -104,7 +108,7 @@ def _expert_names(given: Any, model_type: str, model: Architecture) -> frozenset
     return frozenset(names & {*experts, ROUTER}) if names.issuperset(experts) else frozenset()
 
 
-def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
+def _adapts_experts(api: Api, model: Architecture) -> bool:
     """Whether `all-linear`, or the names of all projections of experts, goes to the experts too.
 
     Source: peft 0.20 utils/transformers_weight_conversion.py. Older releases take linear modules alone, as which transformers 5 holds no experts.
@@ -113,7 +117,7 @@ def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
         MissingFactError: It does, and their memory is not known.
     """
     separate = since(api, "transformers", "5.0.0") is False  # each expert has linear modules of its own
-    if separate or experts.shared or experts.dense_layers:
+    if separate or model.experts is None or model.experts.shared or model.experts.dense_layers:
         raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
     return model.traits.peft_experts and since(api, "peft", "0.20.0") is not False
 
@@ -122,13 +126,17 @@ def read_quantization(job: Document) -> WeightQuantization | None:
     """Return how a job quantizes the weights while they are loaded; None if it does not."""
     given = job.get("quantization", None)
     settings = given if isinstance(given, Mapping) else {}
-    in_command = job.kind == "command"
-    four = settings.get("load_in_4bit") or (in_command and job.get("train.load_in_4bit", None))
-    eight = settings.get("load_in_8bit") or (in_command and job.get("train.load_in_8bit", None))
-    if not four and not eight:
+    loaded = [bits for bits in (4, 8) if _loads(job, settings, bits)]
+    if not loaded:
         return None
     nested = settings.get("bnb_4bit_use_double_quant") or job.get("train.use_bnb_nested_quant", None)
-    return WeightQuantization(bits=4 if four else 8, nested=bool(nested))
+    return WeightQuantization(bits=loaded[0], nested=bool(nested))
+
+
+def _loads(job: Document, settings: Mapping[str, Any], bits: int) -> bool:
+    """True if weights are loaded in so many bits: by bitsandbytes' config, or by a flag of a command line."""
+    name = f"load_in_{bits}bit"
+    return bool(settings.get(name) or (job.kind == "command" and job.get(f"train.{name}", None)))
 
 
 def _rank(job: Document, settings: Mapping[str, Any]) -> int:
@@ -139,7 +147,7 @@ def _rank(job: Document, settings: Mapping[str, Any]) -> int:
 
 
 def _command_dropout(job: Document) -> bool:
-    return bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
+    return job.kind == "command" and bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
 
 
 def _why_no_target(model_type: str) -> str:
@@ -153,20 +161,34 @@ def _why_no_target(model_type: str) -> str:
 def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
     plain_value("peft.target_modules", given)
     if given is None:
-        found = DEFAULT_TARGETS.get(model_type)
-        if found is None:
-            raise MissingFactError("peft.target_modules", _why_no_target(model_type))
-        return found
+        return _default_targets(model_type)
+    vision = frozenset((VISION_OUT, *VISION_MLP) if model.vision else ())
     if given == ALL_LINEAR:
-        return linear_names(model) | frozenset((VISION_OUT, *VISION_MLP) if model.vision else ())
+        return linear_names(model) | vision
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise MissingFactError("peft.target_modules", f"which modules {given!r} names is not known")
     names = frozenset(part for name in given for part in FUSED.get(str(name), (str(name),)))
-    if unknown := names - projections(model).keys() - ({VISION_OUT, *VISION_MLP} if model.vision else set()):
+    _require_projections(names - vision, model)
+    return names
+
+
+def _default_targets(model_type: str) -> frozenset[str]:
+    found = DEFAULT_TARGETS.get(model_type)
+    if found is None:
+        raise MissingFactError("peft.target_modules", _why_no_target(model_type))
+    return found
+
+
+def _require_projections(names: frozenset[str], model: Architecture) -> None:
+    """Object to targets that are no projections of a decoder's layers, or that are held as one tensor for all experts.
+
+    Raises:
+        MissingFactError: One of them is.
+    """
+    if unknown := names - projections(model).keys():
         raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is not a known projection")
     if model.experts and names - linear_names(model):
         raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
-    return names
 
 
 def linear_names(model: Architecture) -> frozenset[str]:

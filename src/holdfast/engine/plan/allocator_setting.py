@@ -38,21 +38,28 @@ def allocator_setting(job: Document, variables: Collection[str]) -> AllocatorSet
         job: The job.
         variables: Names of the environment variables of this machine.
     """
+    if (chosen := _chosen_by_job(job)) is not None:
+        return chosen
+    if job.kind != "job":
+        return _default(LAUNCHED)
+    if job.get("train.use_vllm", None) is True:
+        return _default("segments that expand break vLLM's sleep mode before 0.20.1", joint=", as ")
+    is_here = job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name
+    own = next((name for name in (*ALLOCATORS, WSL) if name in variables), "") if is_here else ""
+    if own:
+        return _default(f"{own} is set here", joint=": ")
+    return AllocatorSetting(expandable=True, because=f"the allocator has expandable segments: {LAUNCHED}")
+
+
+def _chosen_by_job(job: Document) -> AllocatorSetting | None:
+    """Return what the job's own variables set; None if they set nothing."""
     for name in ALLOCATORS:
         if (given := job.get(f"environment.variables.{name}", None)) is not None:
             expandable = EXPANDABLE in str(given)
             segments = "expandable segments" if expandable else "fixed segments"
             return AllocatorSetting(expandable, f"the allocator has {segments}, as {name}={given} says")
-    if job.kind != "job":
-        return AllocatorSetting(expandable=False, because=f"the allocator is taken as torch's default; {LAUNCHED}")
-    if job.get("train.use_vllm", None) is True:
-        because = (
-            "the allocator is taken as torch's default, as segments that expand break vLLM's sleep mode before 0.20.1"
-        )
-        return AllocatorSetting(expandable=False, because=because)
-    is_here = job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name
-    if is_here and (own := next((name for name in (*ALLOCATORS, WSL) if name in variables), "")):
-        return AllocatorSetting(
-            expandable=False, because=f"the allocator is taken as torch's default: {own} is set here"
-        )
-    return AllocatorSetting(expandable=True, because=f"the allocator has expandable segments: {LAUNCHED}")
+    return None
+
+
+def _default(because: str, joint: str = "; ") -> AllocatorSetting:
+    return AllocatorSetting(expandable=False, because=f"the allocator is taken as torch's default{joint}{because}")

@@ -4,17 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import structs
+
 from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
 from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase, TimePart
 from holdfast.core.hardware import Hardware, PriceList
+from holdfast.core.numbers import is_number
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.job_time import total_seconds
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.processors import plan_on_processors
-from holdfast.engine.plan.spelling import advise_smaller, spell_settings
+from holdfast.engine.plan.spelling import spell_settings
 from holdfast.engine.references.models import named_models
 from holdfast.results.plan import (
     EstimateRange,
@@ -47,37 +50,61 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
     """Return the result of a plan."""
     if isinstance(found, Unplannable):
         return _unplanned(job, found)
-    chosen = found.chosen
-    placed = None if found.no_hardware else chosen
-    usd, seconds = (placed.usd, placed.seconds) if placed else (None, None)
+    result = _without_hardware(job, found)
+    if found.chosen is None:
+        return result
+    gpus, settings = found.chosen.hardware.gpus, found.chosen.settings
+    result = structs.replace(
+        result,
+        settings=settings,
+        written=spell_settings(job, settings),
+        has_gpu=bool(gpus),
+        card_bytes=found.usable_bytes,
+    )
+    return result if found.no_hardware else _on_hardware(result, found, found.chosen)
+
+
+def _without_hardware(job: Document, found: JobPlan) -> PlanResult:
+    """Return the part of a result that does not depend on the hardware that was chosen."""
     budget = job.get("where.budget_usd", None)
     return PlanResult(
         verb="plan",
         path=job.path,
-        parameters=total_parameters(found.step.model),
+        model=_model_name(job),
+        parameters=total_parameters(found.step.model) + (found.step.trained if found.step.adapter else 0),
         trainable=found.step.trained,
         memory=_memory(found.as_is.memory, found.closed_form),
-        hardware=chosen.hardware.name if chosen and not found.no_hardware else None,
-        settings=chosen.settings if chosen else {},
-        written=spell_settings(job, chosen.settings) if chosen else "",
-        has_gpu=chosen is None or bool(chosen.hardware.gpus),
-        fits=None if found.no_hardware else chosen.fits if chosen else False,
-        time_s=_range(seconds),
-        time_parts=[_time_part(each) for each in placed.parts] if placed else (),
-        cost_usd=_range(usd),
-        timeout_s=None if found.no_hardware else found.timeout_s,
+        hardware=None,
+        fits=None if found.no_hardware else False,
+        time_s=None,
+        cost_usd=None,
+        timeout_s=None,
         given_timeout_s=found.given_timeout_s,
         short_timeout=_is_short(found),
-        budget_usd=budget if isinstance(budget, int | float) else None,
-        over_budget=usd is not None and isinstance(budget, int | float) and usd.high > budget,
-        card_bytes=found.usable_bytes,
+        budget_usd=budget if is_number(budget) else None,
         because=found.because,
         unknown=[*_uncounted(job), *_unknown(found)],
         options=[_option(job, each) for each in found.options],
         prices=_prices(found.prices),
-        advice="" if found.options else advise_smaller(job),
+        advice=found.advice,
+        left_out=found.left_out,
         untraced=found.untraced,
         timeline=found.timeline,
+    )
+
+
+def _on_hardware(result: PlanResult, found: JobPlan, chosen: PlanOption) -> PlanResult:
+    """Return a result with what the job takes on the hardware that was chosen."""
+    budget = result.budget_usd
+    return structs.replace(
+        result,
+        hardware=chosen.hardware.name,
+        fits=chosen.fits,
+        time_s=_range(chosen.seconds),
+        time_parts=[_time_part(each) for each in chosen.parts],
+        cost_usd=_range(chosen.usd),
+        over_budget=chosen.usd is not None and budget is not None and chosen.usd.high > budget,
+        timeout_s=found.timeout_s,
     )
 
 
@@ -106,16 +133,7 @@ def settings_to_apply(job: Document, found: JobPlan) -> Settings:
     file are written nowhere: no backend rents them.
     """
     named = job.get("where.hardware", None)
-    there = [each for each in found.options if each.hardware.name == named]
-    chosen = [found.chosen] if found.chosen and found.chosen.fits else []
-    fitting = next(
-        (
-            each
-            for each in (*chosen, *there, *found.options)
-            if named == each.hardware.name or not each.hardware.provider
-        ),
-        None,
-    )
+    fitting = _option_to_apply(found, named)
     if fitting is None:
         return {}
     settings = dict(fitting.settings)
@@ -127,10 +145,21 @@ def settings_to_apply(job: Document, found: JobPlan) -> Settings:
     return settings
 
 
+def _option_to_apply(found: JobPlan, named: str | None) -> PlanOption | None:
+    """Return the option whose settings are written: the one chosen if it fits, else one on the hardware that is named, else the cheapest."""
+    chosen = [found.chosen] if found.chosen and found.chosen.fits else []
+    there = [each for each in found.options if each.hardware.name == named]
+    able = (
+        each for each in (*chosen, *there, *found.options) if each.hardware.name == named or not each.hardware.provider
+    )
+    return next(able, None)
+
+
 def _unplanned(job: Document, found: Unplannable) -> PlanResult:
     return PlanResult(
         verb="plan",
         path=job.path,
+        model=_model_name(job),
         parameters=None,
         trainable=None,
         memory=None,
@@ -143,6 +172,11 @@ def _unplanned(job: Document, found: Unplannable) -> PlanResult:
         unknown=[UnknownEstimate(what="memory", because=found.because), *_uncounted(job)],
         options=(),
     )
+
+
+def _model_name(job: Document) -> str:
+    trained, _ = named_models(job)
+    return trained.name if trained else ""
 
 
 def _memory(estimate: MemoryEstimate, closed: MemoryEstimate | None) -> PlanMemory:

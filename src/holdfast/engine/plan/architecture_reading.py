@@ -120,11 +120,7 @@ def _attention(config: _Config, traits: LayerTraits) -> Attention:
         return _latent_attention(config, heads)
     kv_heads = config.size("num_key_value_heads", heads)
     width = config.size("head_dim", traits.head_dim or config.size("hidden_size") // heads)
-    kinds = config.kinds("layer_types")
     window = config.count("sliding_window") if config.get("use_sliding_window", default=True) else 0
-    every = config.count(PATTERN) or config.count(f"_{PATTERN}") or traits.full_every
-    full = layers // every if every else 0
-    sliding = sum(kind == "sliding_attention" for kind in kinds) if kinds else layers - full
     return Attention(
         heads=heads,
         query=heads * width,
@@ -133,8 +129,16 @@ def _attention(config: _Config, traits: LayerTraits) -> Attention:
         output=heads * width,
         cached=2 * kv_heads * width,
         window=window,
-        sliding=sliding if window else 0,
+        sliding=_sliding_layers(config, traits, layers) if window else 0,
     )
+
+
+def _sliding_layers(config: _Config, traits: LayerTraits, layers: int) -> int:
+    """Return how many layers attend within a window: as the config lists them, or all but every so many."""
+    if kinds := config.kinds("layer_types"):
+        return sum(kind == "sliding_attention" for kind in kinds)
+    every = config.count(PATTERN) or config.count(f"_{PATTERN}") or traits.full_every
+    return layers - (layers // every if every else 0)
 
 
 def _latent_attention(config: _Config, heads: int) -> Attention:

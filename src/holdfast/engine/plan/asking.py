@@ -72,16 +72,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     Raises:
         MissingFactError: The sizes of its model are not known.
     """
-    this = Hardware(
-        name=LOCAL.name,
-        gpus=tuple(
-            gpu for gpu in machine.gpus if gpu.memory_bytes
-        ),  # of one that only a variable names, nothing is known
-        usd_per_hour=0.0,
-        cores=machine.cpus,
-        memory_bytes=machine.memory_bytes,
-        disk_bytes=machine.free_disk_bytes,
-    )
+    this = _this_machine(machine)
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
     data = _known(dataset)
@@ -99,10 +90,22 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         unknown_hardware=unknown,
         this=this,
         here=here,
-        choices=[*([this] if this.gpus else []), *(each for each in list_flavors(prices) if each.gpus)],
+        choices=[each for each in (this, *list_flavors(prices)) if each.gpus],
         prices=prices,
         allocator=allocator_setting(job, machine.variables),
         rehearsed=rehearsed,
+    )
+
+
+def _this_machine(machine: Machine) -> Hardware:
+    """Return this machine; of a GPU that only a variable names, nothing is known."""
+    return Hardware(
+        name=LOCAL.name,
+        gpus=tuple(gpu for gpu in machine.gpus if gpu.memory_bytes),
+        usd_per_hour=0.0,
+        cores=machine.cpus,
+        memory_bytes=machine.memory_bytes,
+        disk_bytes=machine.free_disk_bytes,
     )
 
 
@@ -149,17 +152,32 @@ def _model(job: Document, find_model: Callable[[], ModelFacts]) -> JobModel:
     found = _known(find_model)
     if isinstance(found, ModelFacts) and found.config is not None:
         return _of_config(found.config, sum(found.parameters.values()), found.parameters)
+    name = _model_name(job)
+    if (known := load_configs().get(name)) is not None:
+        return _of_config(known.config, known.parameters, {})
+    raise MissingFactError("model", _why_unknown(name, found if isinstance(found, str) else "it has no config.json"))
+
+
+def _model_name(job: Document) -> str:
+    """Return the name of the model that is trained; empty if there is none.
+
+    Raises:
+        MissingFactError: There are several, and which one is trained is not known.
+    """
     trained, others = named_models(job)
     if trained is None and len(others) > 1:
         several = some_of(each.name for each in others)
         raise MissingFactError("model", f"which of the models {several} is trained is not known")
-    name = trained.name if trained else ""
-    if (known := load_configs().get(name)) is not None:
-        return _of_config(known.config, known.parameters, {})
-    because = found if isinstance(found, str) else "it has no config.json"
+    return trained.name if trained else ""
+
+
+def _why_unknown(name: str, because: str) -> str:
+    """Return why the sizes of a model are not known, and which models are like it."""
+    if not name:
+        return because
     alike = some_of(alike_models(name))
-    known = f"; of its family and size, the catalog has {alike}" if alike else ""
-    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}{known}" if name else because)
+    hint = f"; of its family and size, the catalog has {alike}" if alike else ""
+    return f"the sizes of `{name}` are not known: {because}{hint}"
 
 
 def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:

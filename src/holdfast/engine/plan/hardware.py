@@ -8,6 +8,7 @@ from typing import Final
 from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors, table_prices
 from holdfast.catalog.hub.gpus import GB, load_gpus
 from holdfast.core.errors import SourceError
+from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.nearest import nearest
@@ -51,15 +52,21 @@ def find_hardware(name: str, prices: PriceList | None = None) -> Hardware:
     Raises:
         MissingFactError: There is none of that name.
     """
-    flavors, gpus, own = load_flavors(), load_gpus(), prices.own if prices else ()
+    prices = prices or table_prices()
+    flavors, own = load_flavors(), {each.name: each for each in prices.own}
     if name in flavors:
-        return _of_flavor(flavors[name], prices or table_prices())
-    if machine := next((each for each in own if each.name == name), None):
-        return machine
-    found = SEVERAL.fullmatch(name)
-    if found and found["gpu"] in gpus:
-        return Hardware(name=name, gpus=(gpus[found["gpu"]],) * int(found["count"] or 1))
-    raise MissingFactError("where.hardware", f"`{name}` is not known{_instead(name, [each.name for each in own])}")
+        return _of_flavor(flavors[name], prices)
+    if name in own:
+        return own[name]
+    if gpus := _counted_gpus(name):
+        return Hardware(name=name, gpus=gpus)
+    raise MissingFactError("where.hardware", f"`{name}` is not known{_instead(name, tuple(own))}")
+
+
+def _counted_gpus(name: str) -> tuple[Gpu, ...]:
+    """Return the GPUs that a name such as `h100x8` counts; none if it is no such name."""
+    found, gpus = SEVERAL.fullmatch(name), load_gpus()
+    return (gpus[found["gpu"]],) * int(found["count"] or 1) if found and found["gpu"] in gpus else ()
 
 
 def _instead(name: str, own: Sequence[str]) -> str:

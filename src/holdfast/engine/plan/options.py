@@ -118,11 +118,17 @@ def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
     for fewer in _fewer_evaluated(read, variant):
         yield (variant := fewer)
     yield from _smaller(read, variant)
-    if variant.step.adapter and not variant.step.quantization and not _generates_by_vllm(variant.step):
-        quantized = _read(read, {**variant.settings, **FOUR_BITS})
-        if quantized is not None:
-            yield quantized
-            yield from _smaller(read, quantized)
+    yield from _quantized(read, variant)
+
+
+def _quantized(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
+    """Yield the step with its base in 4 bits, under an adapter, and then with smaller micro-batches."""
+    step = variant.step
+    if step.adapter is None or step.quantization or _generates_by_vllm(step):
+        return
+    if (quantized := _read(read, {**variant.settings, **FOUR_BITS})) is not None:
+        yield quantized
+        yield from _smaller(read, quantized)
 
 
 def _generates_by_vllm(step: TrainingStep) -> bool:

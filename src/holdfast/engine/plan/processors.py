@@ -19,6 +19,8 @@ CORE_FLOPS: Final = 50e9
 """Arithmetic per second of a core in float32. Source: 45 to 60 measured with torch 2.13 on an AMD EPYC with AVX-512 (`benchmarks.plan_processors`)."""
 REACHED: Final = Interval(1.0, 0.25, 2.5)
 """Part of that which other processors reach: without AVX-512 and with shared cores less, with higher clocks more. An assumption."""
+ALONE: Final = 0.5
+"""Cores that do the work of all at the least: small products are not shared out, and other programs run, too. An assumption."""
 BYTES_PER_S: Final = 1e10
 """Bandwidth of the memory for one core, in which an optimizer steps. Source: the same measurements."""
 START_HERE_S: Final = Interval(20.0, 8.0, 60.0)
@@ -60,7 +62,10 @@ def plan_on_processors(
     if workload is None:
         return ProcessorPlan(least_bytes=least, no_time=no_time)
     ceilings = GpuCeilings(
-        usable_bytes=this.memory_bytes, flops=this.cores * CORE_FLOPS, efficiency=REACHED, bytes_per_s=BYTES_PER_S
+        usable_bytes=this.memory_bytes,
+        flops=this.cores * CORE_FLOPS,
+        efficiency=replace(REACHED, low=min(REACHED.low, ALONE / max(1, this.cores))),
+        bytes_per_s=BYTES_PER_S,
     )
     try:
         parts = job_time(alone, workload, ceilings, start=TimePart("start", START_HERE_S, "imports and data"))

@@ -172,10 +172,14 @@ class StepReader:
             return Numerics(weights=FLOAT32, compute=FLOAT32, residual=FLOAT32, mlp=FLOAT32)
         if self.sharding.by_deepspeed and mixed:
             return Numerics()  # the engine turns the whole model into 16 bits, and uses no autocast
-        wide = quantization is not None and method is Method.SFT and self._fact("kbit_preparation") == "norms"
         gathered = self.sharding.strategy == "fsdp" and mixed  # layers are gathered in 16 bits, and so are their inputs
-        residual = FLOAT32 if wide else FLOAT16 if gathered else weights
-        return Numerics(weights=weights, residual=residual, mlp=residual if wide else FLOAT16, autocast=mixed)
+        if self._widens_norms(method, quantization):
+            return Numerics(weights=weights, residual=FLOAT32, mlp=FLOAT32, autocast=mixed)
+        return Numerics(weights=weights, residual=FLOAT16 if gathered else weights, mlp=FLOAT16, autocast=mixed)
+
+    def _widens_norms(self, method: Method, quantization: WeightQuantization | None) -> bool:
+        """Whether the preparation of quantized weights turns norms, and so the residual stream, into float32."""
+        return quantization is not None and method is Method.SFT and self._fact("kbit_preparation") == "norms"
 
     def _mixed(self) -> bool:
         """Whether the trainer computes in 16 bits; `bf16=None` of TRL's configs means so, unless `fp16` is set."""
@@ -185,25 +189,30 @@ class StepReader:
     def _weights(self, adapter: LoraAdapter | None) -> int:
         """Return the bytes of a weight as it is loaded."""
         dtype = loading_setting(self.job, "dtype")
-        if dtype is None and self.job.kind == "job":
-            frozen = adapter is not None
-            self.because.append(
-                f"weights in {'16 bits, as they are frozen' if frozen else 'float32, as they are trained'}"
-            )
-            return FLOAT16 if frozen else FLOAT32
-        if dtype is None:
-            by_trainer = self.job.call("model") is None
-            dtype = self._fact("weights_dtype") if by_trainer else "transformers"
-            dtype = self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
+        if dtype is not None:
+            return self._width(dtype)
+        if self.job.kind != "job":
+            return self._width(self._default_dtype())
+        frozen = adapter is not None
+        self.because.append(f"weights in {'16 bits, as they are frozen' if frozen else 'float32, as they are trained'}")
+        return FLOAT16 if frozen else FLOAT32
+
+    def _default_dtype(self) -> str | float | bool:
+        """Return the dtype in which the trainer, or `from_pretrained`, loads a model where the source names none."""
+        dtype = self._fact("weights_dtype") if self.job.call("model") is None else "transformers"
+        return self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
+
+    def _width(self, dtype: Any) -> int:
+        """Return the bytes of an element of a dtype, which a source names; of `auto`, those of the model's files."""
         written = dtype.path if isinstance(dtype, LibraryName) else str(plain_value("model.dtype", dtype))
         name = written.rpartition(".")[2]
-        if name == "auto":
-            if not self.model.dtype:
-                self.because.append("weights in 16 bits for `dtype: auto`: the model's files were not seen")
-            return self.model.dtype or FLOAT16
-        if name not in DTYPES:
+        if name != "auto" and name not in DTYPES:
             raise MissingFactError("model.dtype", f"`{written}` is not a known dtype")
-        return DTYPES[name]
+        if name != "auto":
+            return DTYPES[name]
+        if not self.model.dtype:
+            self.because.append("weights in 16 bits for `dtype: auto`: the model's files were not seen")
+        return self.model.dtype or FLOAT16
 
     def _held_adapter(self, adapter: LoraAdapter, quantization: WeightQuantization | None) -> LoraAdapter:
         """Return an adapter in the dtype in which it is held: 16 bits on quantized weights, and under DeepSpeed."""
@@ -268,14 +277,11 @@ class StepReader:
     def _head(self, method: Method, numerics: Numerics, batch: int, *, liger: bool) -> LossHead:
         if method is Method.REWARD:
             return LossHead(kind="score")
-        table = {Method.SFT: "sft_head", Method.DPO: "preference_head", Method.KTO: "preference_head"}
-        kind = self._fact(table.get(method, "online_head"))
-        if method is Method.SFT:
-            kind = self._sft_loss(str(kind))
         if liger and method is not Method.SFT:
             raise MissingFactError(
                 "train.use_liger_kernel", f"the memory of Liger's loss for {method.value} is not known"
             )
+        kind = self._loss_path(method)
         if liger:
             return LossHead(kind="liger")
         match kind:
@@ -286,6 +292,11 @@ class StepReader:
                 return LossHead(kind=kind)
             case _:
                 raise MissingFactError("train.loss_type", f"the memory of the loss `{kind}` is not known")
+
+    def _loss_path(self, method: Method) -> str:
+        table = {Method.SFT: "sft_head", Method.DPO: "preference_head", Method.KTO: "preference_head"}
+        kind = str(self._fact(table.get(method, "online_head")))
+        return self._sft_loss(kind) if method is Method.SFT else kind
 
     def _sft_loss(self, default: str) -> str:
         """Return how SFT gets its loss, where a release does so by default as said."""
@@ -315,16 +326,22 @@ class StepReader:
 
     def _attention(self) -> AttentionKernel:
         name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation"))
-        has_sdpa = load_traits()[self.model.type].sdpa
-        if name is None and not has_sdpa:
-            self.because.append(f"eager attention, for `{self.model.type}` has no SDPA (transformers: _supports_sdpa)")
-        if name == "eager" or (name is None and not has_sdpa):
-            return "eager"
-        if name in {None, "sdpa"} and has_sdpa:
-            return "sdpa"
+        if name is None:
+            name = self._default_attention()
         if name in FLASH or str(name).startswith(FLASH_KERNELS):
             return "flash"
+        if name == "eager":
+            return "eager"
+        if name == "sdpa" and load_traits()[self.model.type].sdpa:
+            return "sdpa"
         raise MissingFactError("model.attn_implementation", f"the memory of `{name}` is not known")
+
+    def _default_attention(self) -> AttentionKernel:
+        """Return the attention that transformers takes where nothing is named."""
+        if load_traits()[self.model.type].sdpa:
+            return "sdpa"
+        self.because.append(f"eager attention, for `{self.model.type}` has no SDPA (transformers: _supports_sdpa)")
+        return "eager"
 
     def _reference(self, method: Method, adapter: LoraAdapter | None) -> bool:
         """Whether the trainer holds a second copy of the model; with an adapter it turns that off instead."""
@@ -337,28 +354,38 @@ class StepReader:
     def _rollout(self, method: Method, batch: int) -> Rollout | None:
         if not method.generates:
             return None
-        given = self._given("steps_per_generation")
-        per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
-        generated = self._given("generation_batch_size")
-        rows = generated // self.sharding.processes if type(generated) is int else batch * per_generation
-        vllm = self._given("use_vllm") is True
-        colocated = vllm and self._given("vllm_mode") == "colocate"
-        generations = self._given("num_generations")
-        share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
-        if not isinstance(share, int | float):
-            raise MissingFactError("train.vllm_gpu_memory_utilization", f"{share!r} is no part of a card")
         completion = self._given("max_completion_length")
         if type(completion) is not int:
             raise MissingFactError("train.max_completion_length", "completions are not cut")
+        vllm = self._given("use_vllm") is True
         return Rollout(
-            rows=rows,
+            rows=self._generated_rows(batch),
             prompt=self._prompt(),
             completion=completion,
-            vllm_share=share,
+            vllm_share=self._vllm_share() if vllm else 0.0,
             here=not vllm,
             gathered=self._given("ds3_gather_for_generation") is not False,
-            generations=generations if type(generations) is int and generations > 0 else 1,
+            generations=self._positive("num_generations") or 1,
         )
+
+    def _generated_rows(self, batch: int) -> int:
+        """Return the completions that one process generates at once."""
+        generated = self._given("generation_batch_size")
+        if type(generated) is int:
+            return generated // self.sharding.processes
+        return batch * (self._positive("steps_per_generation") or self._count("gradient_accumulation_steps"))
+
+    def _vllm_share(self) -> float:
+        """Return the part of the card that vLLM takes: none if a server has it."""
+        share = self._given("vllm_gpu_memory_utilization") if self._given("vllm_mode") == "colocate" else 0.0
+        if not isinstance(share, int | float):
+            raise MissingFactError("train.vllm_gpu_memory_utilization", f"{share!r} is no part of a card")
+        return share
+
+    def _positive(self, name: str) -> int | None:
+        """Return a setting if it is a number above 0."""
+        value = self._given(name)
+        return value if type(value) is int and value > 0 else None
 
     def _prompt(self) -> int:
         """Return the tokens of the longest prompt: as they were measured, and no more than what they are cut to."""

@@ -78,18 +78,11 @@ def _of_job_file(job: Document) -> dict[str, Any]:
     from holdfast.engine.script.outline import PART_OF_STEPS  # of pydantic, which no script needs
 
     evaluates = any(job.get(key, None) is not None for key in ("dataset.eval_split", "dataset.eval_fraction"))
-    sets: dict[str, Any] = {}
-    if evaluates and job.get("train.eval_strategy") is ABSENT:
-        sets["eval_strategy"] = "steps"
-    if evaluates and job.get("train.eval_steps") is ABSENT:
-        sets["eval_steps"] = PART_OF_STEPS
-    if not evaluates:
-        sets["eval_strategy"] = "no"
-    if job.get("train.save_strategy") is ABSENT and job.get("train.save_steps") is ABSENT:
+    sets: dict[str, Any] = {"save_total_limit": KEPT_CHECKPOINTS, "eval_strategy": "steps", "eval_steps": PART_OF_STEPS}
+    if job.get("train.save_strategy") is ABSENT:
         sets["save_steps"] = PART_OF_STEPS
-    if job.get("train.save_total_limit") is ABSENT:
-        sets["save_total_limit"] = KEPT_CHECKPOINTS
-    return sets
+    unset = {name: value for name, value in sets.items() if job.get(f"train.{name}") is ABSENT}
+    return unset if evaluates else {**unset, "eval_strategy": "no"}
 
 
 def _times(strategy: Any, every: Any, steps: int, epochs: int) -> int:

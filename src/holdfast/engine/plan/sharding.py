@@ -1,6 +1,6 @@
 """How many processes a job runs in, and how they share the model: as the job says, its launcher, or the trainer's config."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ DISTRIBUTED: Final[Mapping[str, ShardingStrategy]] = {"MULTI_GPU": "ddp", "NO": 
 ONE_PER_GPU: Final = ("accelerate", "deepspeed")
 """Launchers that start a process for each GPU where nothing is said, by what their names contain."""
 RESHARD: Final = "fsdp_reshard_after_forward"
+OFFLOADED: Final = "the memory of offloaded parameters is not known"
 UNSEEN: Final = "one process: how a script is launched is not seen (--processes, --strategy)"
 
 
@@ -58,14 +59,18 @@ def count_processes(job: Document, placed: Hardware | None) -> ProcessCount:
 def _launched(job: Document, gpus: int, machines: int) -> ProcessCount:
     """Return how many processes a program's launcher starts if no number is given."""
     launched_by = [str(name) for name in job.get("launch.by", None) or ()]
-    by_accelerate = any(call.path.startswith("trl ") for call in job.calls)
-    if by_accelerate or any(name in launcher for launcher in launched_by for name in ONE_PER_GPU):
+    if _starts_one_per_gpu(job, launched_by):
         return ProcessCount(gpus * machines, f"one process per GPU, as the launcher starts them: {gpus}")
     if launched_by or job.kind == "command":
         return ProcessCount(machines)
     if gpus > 1:
         return ProcessCount(gpus, f"{gpus} processes, as `holdfast run` starts a script on that hardware")
     return ProcessCount(1, UNSEEN)
+
+
+def _starts_one_per_gpu(job: Document, launched_by: Sequence[str]) -> bool:
+    by_accelerate = any(call.path.startswith("trl ") for call in job.calls)
+    return by_accelerate or any(name in launcher for launcher in launched_by for name in ONE_PER_GPU)
 
 
 def read_sharding(job: Document, processes: int) -> Sharding:
@@ -85,18 +90,26 @@ def _strategy(job: Document) -> ShardingStrategy:
     if given:
         return given
     if job.get("where.offload", None) not in {None, "none", "false", "False"}:
-        raise MissingFactError("where.offload", "the memory of offloaded parameters is not known")
-    kind = job.get("where.distributed_type", None)
-    if kind == "DEEPSPEED" or (kind is None and _of_trainer(job, "deepspeed")):
-        return _zero(job)
-    if kind == "FSDP" or (kind is None and _of_trainer(job, "fsdp")):
-        return _fsdp(job)
-    if kind is None or kind is False:
-        return "none"
-    found = DISTRIBUTED.get(str(kind))
+        raise MissingFactError("where.offload", OFFLOADED)
+    match job.get("where.distributed_type", None) or _library(job):
+        case "DEEPSPEED":
+            return _zero(job)
+        case "FSDP":
+            return _fsdp(job)
+        case None:
+            return "none"
+        case kind:
+            found = DISTRIBUTED.get(str(kind))
     if found is None:
         raise MissingFactError("where.distributed_type", f"the memory of `{kind}` is not known")
     return found
+
+
+def _library(job: Document) -> str | None:
+    """Return what shares the model by the trainer's own config, where the launcher does not say; None if nothing does."""
+    if job.get("where.distributed_type", None) is False:
+        return None
+    return next((name.upper() for name in ("deepspeed", "fsdp") if _of_trainer(job, name)), None)
 
 
 def _of_trainer(job: Document, name: str) -> Any:
@@ -106,36 +119,44 @@ def _of_trainer(job: Document, name: str) -> Any:
 
 def _zero(job: Document) -> ShardingStrategy:
     """Return the ZeRO stage: of the options, of accelerate's file, or of the trainer's own config."""
-    stage = job.get("where.zero_stage", None)
     config, trainer = job.get("where.deepspeed", None), _of_trainer(job, "deepspeed")
-    if isinstance(trainer, str) or (isinstance(config, Mapping) and "deepspeed_config_file" in config):
+    if isinstance(trainer, str) or "deepspeed_config_file" in _mapping(config):
         raise MissingFactError("deepspeed", "what DeepSpeed's own file says is not read")
-    if stage is None and isinstance(config, Mapping):
-        _refuse_offload(config, ("offload_optimizer_device", "offload_param_device"))
-        stage = config.get("zero_stage")
-    if stage is None and isinstance(trainer, Mapping):
-        zero = trainer.get("zero_optimization")
-        given = zero if isinstance(zero, Mapping) else {}
-        _refuse_offload(given, ("offload_optimizer", "offload_param"))
-        stage = given.get("stage", 0)
-    found = ZERO.get(DEFAULT_STAGE if stage is None else stage) if not isinstance(stage, bool) else None
+    stage = job.get("where.zero_stage", None)
+    stage = _stage_of_accelerate(_mapping(config)) if stage is None else stage
+    stage = _stage_of_trainer(trainer) if stage is None else stage
+    found = None if isinstance(stage, bool) else ZERO.get(stage)
     if found is None:
         raise MissingFactError("deepspeed", f"{stage!r} is not a ZeRO stage")
     return found
 
 
+def _stage_of_accelerate(config: Mapping[str, Any]) -> Any:
+    _refuse_offload(config, ("offload_optimizer_device", "offload_param_device"))
+    return config.get("zero_stage")
+
+
+def _stage_of_trainer(trainer: Any) -> Any:
+    if not isinstance(trainer, Mapping):
+        return DEFAULT_STAGE
+    given = _mapping(trainer.get("zero_optimization"))
+    _refuse_offload(given, ("offload_optimizer", "offload_param"))
+    stage = given.get("stage", 0)
+    return DEFAULT_STAGE if stage is None else stage
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _fsdp(job: Document) -> ShardingStrategy:
-    config, trainer = job.get("where.fsdp", None), _of_trainer(job, "fsdp")
-    settings = config if isinstance(config, Mapping) else {}
-    words = str(trainer if trainer is not None and trainer is not True else "full_shard").replace(",", " ").split()
+    settings, trainer = _mapping(job.get("where.fsdp", None)), _of_trainer(job, "fsdp")
+    words = str("full_shard" if trainer in (None, True) else trainer).replace(",", " ").split()
     _refuse_offload(settings, ("fsdp_offload_params",))
     if "offload" in words:
-        raise MissingFactError("train.fsdp", "the memory of offloaded parameters is not known")
-    settings_of_sharding = (
-        job.get("where.fsdp_sharding", None),
-        *map(settings.get, ("fsdp_sharding_strategy", RESHARD)),
-    )
-    wholly = all(each is None or str(each).upper() in WHOLLY_SHARDED for each in settings_of_sharding)
+        raise MissingFactError("train.fsdp", OFFLOADED)
+    given = (job.get("where.fsdp_sharding", None), *map(settings.get, ("fsdp_sharding_strategy", RESHARD)))
+    wholly = all(each is None or str(each).upper() in WHOLLY_SHARDED for each in given)
     if not wholly or "full_shard" not in words:
         raise MissingFactError(
             "fsdp", "the memory of FSDP that keeps weights whole after the forward pass is not known"
@@ -146,4 +167,4 @@ def _fsdp(job: Document) -> ShardingStrategy:
 def _refuse_offload(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in names:
         if settings.get(name) not in (None, False, "none", "false"):  # a mapping is in no set
-            raise MissingFactError(name, "the memory of offloaded parameters is not known")
+            raise MissingFactError(name, OFFLOADED)

@@ -1,7 +1,7 @@
 """Settings of a plan in the terms of its target: keys of a job file, flags of a command line, arguments of a script's calls."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from holdfast.catalog.models.base_models import KEYS
 from holdfast.catalog.models.model_settings import INIT
@@ -52,14 +52,6 @@ def spell_key(job: Document, key: str) -> str:
     return f"{name} of {_config(job)}" if area == TRAIN else name
 
 
-def advise_smaller(job: Document) -> str:
-    """Return what to change in a job for which nothing fits."""
-    adapter = {"command": "--use_peft", "script": "peft_config=LoraConfig(…)"}.get(job.kind, "peft")
-    sharing = "where.strategy: fsdp" if job.kind == "job" else "--strategy fsdp plans it"
-    length = spell_key(job, "train.max_length")
-    return f"Shorten {length}, train an adapter ({adapter}), or share the model among GPUs ({sharing})."
-
-
 def _joined(separator: str, words: Iterator[str], settings: Mapping[str, Value]) -> str:
     placed = [
         f"{value} {one if value == 1 else many}"
@@ -79,21 +71,19 @@ def _flags(settings: Mapping[str, Value]) -> Iterator[str]:
 
 def _calls(job: Document, settings: Mapping[str, Value]) -> Iterator[str]:
     """Yield the calls of a script with the arguments that they need."""
-    config = {key.rpartition(".")[2]: value for key, value in settings.items() if key.startswith(f"{TRAIN}.")}
-    model = {key.rpartition(".")[2]: value for key, value in settings.items() if key.startswith("model.")}
-    loads = job.call("model")
-    arguments = [f"{name}={value!r}" for name, value in config.items()]
-    if model and loads is None:
-        arguments.append(f"{INIT.rpartition('.')[2]}={model!r}")
-    if arguments:
-        yield f"{_config(job)}({', '.join(arguments)})"
-    if model and loads is not None:
-        yield f"{loads.path.rpartition('.')[2]}({', '.join(f'{name}={value!r}' for name, value in model.items())})"
-    bits = [
-        f"{key.rpartition('.')[2]}={value!r}" for key, value in settings.items() if key.startswith(f"{QUANTIZATION}.")
-    ]
-    if bits:
-        yield f"BitsAndBytesConfig({', '.join(bits)})"
+    config, model, bits = (_under(area, settings) for area in (TRAIN, "model", QUANTIZATION))
+    if loads := job.call("model"):
+        calls = {_config(job): config, loads.path.rpartition(".")[2]: model}
+    else:
+        calls = {_config(job): {**config, **({INIT.rpartition(".")[2]: model} if model else {})}}
+    for name, arguments in (*calls.items(), ("BitsAndBytesConfig", bits)):
+        if arguments:
+            yield f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+def _under(area: str, settings: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the settings under a key, by the rest of their names."""
+    return {key.rpartition(".")[2]: value for key, value in settings.items() if key.startswith(f"{area}.")}
 
 
 def _config(job: Document) -> str:

@@ -1,8 +1,8 @@
 """The stream of a traced step: what is alive when, and how it is with more layers than were traced."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
 
 from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase
 
@@ -25,6 +25,10 @@ class SectionPeak:
     parts: tuple[float, ...]
 
 
+NO_PEAK: Final = SectionPeak(-1, ())
+"""Below every peak."""
+
+
 def rounded(size: int) -> int:
     """Return the bytes of a block that holds as many.
 
@@ -39,41 +43,68 @@ def repeat_step(answer: TraceAnswer) -> TraceAnswer:
 
     What the first one leaves behind, the second finds; all else it makes again.
     """
-    first = next((mark.event for mark in answer.marks if mark.phase == "forward"), len(answer.events))
-    last = next((mark.event for mark in answer.marks if mark.phase == "evaluation"), len(answer.events))
-    step = answer.events[first:last]
-    before = {event for event in answer.events[:first] if event > 0}
-    kept = {event for event in step if event > 0} - {-event for event in step if event < 0}
-    sizes, tags, again = list(answer.sizes), list(answer.tags), list[int]()
-    renamed: dict[int, int] = {}
-    places: list[int] = []
-    for event in step:
-        places.append(len(again))
-        born = abs(event)
-        if born in kept or born in before:
-            continue
-        if event > 0:
-            sizes.append(answer.sizes[born - 1])
-            tags.append(answer.tags[born - 1])
-            renamed[born] = len(sizes)
-        again.append(renamed[born] if event > 0 else -renamed[born])
-    places.append(len(again))
+    first, last = (_first_event(answer, phase) for phase in ("forward", "evaluation"))
+    again = StepAgain.of(answer, first, last)
     evaluated = next(
         (place for place, mark in enumerate(answer.marks) if mark.phase == "evaluation"), len(answer.marks)
     )
     repeated = [
-        replace(mark, event=last + places[mark.event - first])
+        replace(mark, event=last + again.places[mark.event - first])
         for mark in answer.marks[:evaluated]
         if first <= mark.event <= last and mark.phase != "load"
     ]
-    rest = [replace(mark, event=mark.event + len(again)) for mark in answer.marks[evaluated:]]
+    rest = [replace(mark, event=mark.event + len(again.events)) for mark in answer.marks[evaluated:]]
     return replace(
         answer,
-        sizes=tuple(sizes),
-        tags=tuple(tags),
-        events=(*answer.events[:last], *again, *answer.events[last:]),
+        sizes=(*answer.sizes, *again.sizes),
+        tags=(*answer.tags, *again.tags),
+        events=(*answer.events[:last], *again.events, *answer.events[last:]),
         marks=(*answer.marks[:evaluated], *repeated, *rest),
     )
+
+
+def _first_event(answer: TraceAnswer, phase: TracedPhase) -> int:
+    """Return the number of the first event of a phase; that of the end if there is no such phase."""
+    return next((mark.event for mark in answer.marks if mark.phase == phase), len(answer.events))
+
+
+@dataclass(slots=True)
+class StepAgain:
+    """The events of a second step: as those of the first, without what is there from the first.
+
+    Attributes:
+        events: Births by new numbers, and ends.
+        sizes: Bytes of what is born.
+        tags: Their purposes.
+        places: For each event of the first step, how many of these come before it; at last, how many there are.
+    """
+
+    events: list[int] = field(default_factory=list[int])
+    sizes: list[int] = field(default_factory=list[int])
+    tags: list[int] = field(default_factory=list[int])
+    places: list[int] = field(default_factory=list[int])
+
+    @classmethod
+    def of(cls, answer: TraceAnswer, first: int, last: int) -> Self:
+        """Return those of a trace whose first step is from one event to another."""
+        step, renamed, found = answer.events[first:last], dict[int, int](), cls()
+        stays = _born(answer.events[:first]) | (_born(step) - {-event for event in step if event < 0})
+        for event in step:
+            found.places.append(len(found.events))
+            born = abs(event)
+            if born in stays:
+                continue
+            if event > 0:
+                found.sizes.append(answer.sizes[born - 1])
+                found.tags.append(answer.tags[born - 1])
+                renamed[born] = len(answer.sizes) + len(found.sizes)
+            found.events.append(renamed[born] if event > 0 else -renamed[born])
+        found.places.append(len(found.events))
+        return found
+
+
+def _born(events: Iterable[int]) -> set[int]:
+    return {event for event in events if event > 0}
 
 
 def section_peaks(answer: TraceAnswer) -> dict[Section, SectionPeak]:
@@ -81,15 +112,16 @@ def section_peaks(answer: TraceAnswer) -> dict[Section, SectionPeak]:
     sizes = [rounded(size) for size in answer.sizes]
     alive, parts, found = 0, [0] * len(TAGS), dict[Section, SectionPeak]()
     for section, events in _sections(answer):
+        highest = found.get(section, NO_PEAK).bytes
         for event in events:
             place = abs(event) - 1
             size = sizes[place] if event > 0 else -sizes[place]
             alive += size
             parts[answer.tags[place]] += size
-            if event > 0 and (section not in found or alive > found[section].bytes):
+            if event > 0 and alive > highest:
+                highest = alive
                 found[section] = SectionPeak(alive, tuple(parts))
-        if section not in found:
-            found[section] = SectionPeak(alive, tuple(parts))
+        found.setdefault(section, SectionPeak(alive, tuple(parts)))
     return found
 
 

@@ -39,10 +39,8 @@ def trace_memory(
         closed: What the closed form says, for its terms to stand beside, and for phases that no trace goes through.
         gpu: The GPU, at whose memory the allocator gives back what is free; None if it is not known.
     """
-    beside = {phase.name: phase for phase in closed.phases}
     overhead = workspaces(gpu)
-    untraced = [phase for phase in closed.phases if phase.name in UNTRACED]
-    phases = [*untraced, *(_phase(name, peak, beside.get(name), overhead) for name, peak in traced.peaks.items())]
+    phases = _phases(traced, closed, overhead)
     allocated = max(phase.bytes for phase in phases)
     history = traced.history(overhead.bytes, max(0, usable_bytes(gpu) - round(BESIDE.value)) if gpu else 0)
     reserved = max(allocated, history.reserved) if history else None
@@ -53,6 +51,13 @@ def trace_memory(
     because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
     blocks = MemoryTerm("overhead", round(middle) - allocated - extra, because)
     return MemoryEstimate(tuple(phases), card, (blocks, *shared), reserved)
+
+
+def _phases(traced: TracedStep, closed: MemoryEstimate, overhead: MemoryTerm) -> list[MemoryPhase]:
+    """Return the traced phases, and those of the closed form that no trace goes through."""
+    beside = {phase.name: phase for phase in closed.phases}
+    untraced = [phase for phase in closed.phases if phase.name in UNTRACED]
+    return [*untraced, *(_phase(name, peak, beside.get(name), overhead) for name, peak in traced.peaks.items())]
 
 
 def _phase(name: PhaseName, peak: SectionPeak, closed: MemoryPhase | None, overhead: MemoryTerm) -> MemoryPhase:

@@ -1,6 +1,8 @@
 """How much a job trains: steps, evaluations, checkpoints; as a rehearsal counted them, or else as its settings say."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from holdfast.core.epoch_steps import Schedule
 from holdfast.core.epoch_steps import count_steps as count_rehearsed_steps
@@ -12,6 +14,18 @@ from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.step import TrainingStep
+
+UNSET: Final[Mapping[str, Any]] = {
+    "num_train_epochs": 1.0,
+    "max_steps": -1,
+    "per_device_train_batch_size": 1,
+    "gradient_accumulation_steps": 1,
+    "dataloader_drop_last": False,
+    "num_generations": 0,
+    "generation_batch_size": 0,
+    "num_iterations": 1,
+}
+"""Arguments of a trainer that a rehearsal records, each with what it is where the trainer has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +69,25 @@ def _rehearsed_length(question: PlanQuestion, step: TrainingStep) -> TrainingLen
     rehearsed, processes = question.rehearsed, step.sharding.processes
     if rehearsed is None or rehearsed.units is None or (step.rollout and processes > 1):
         return None
-    given = rehearsed.settings
-    most = given.get("max_steps") or 0
-    schedule = Schedule(
-        epochs=given.get("num_train_epochs") or 1.0,
-        max_steps=most if most > 0 else None,
-        batch=given.get("per_device_train_batch_size") or 1,
-        accumulation=given.get("gradient_accumulation_steps") or 1,
-        processes=processes,
-        drop_last=given.get("dataloader_drop_last") is True,
-        generations=given.get("num_generations") or 0,
-        generation_batch=given.get("generation_batch_size") or 0,
-        iterations=given.get("num_iterations") or 1,
-    )
+    schedule = _rehearsed_schedule(rehearsed.settings, processes)
     steps = count_rehearsed_steps(schedule, rehearsed.units)
     epoch = count_rehearsed_steps(replace(schedule, epochs=1.0, max_steps=None), rehearsed.units)
     return TrainingLength(steps, max(1, round(steps / epoch))) if steps and epoch else None
+
+
+def _rehearsed_schedule(settings: Mapping[str, Any], processes: int) -> Schedule:
+    given = {name: default if settings.get(name) is None else settings[name] for name, default in UNSET.items()}
+    return Schedule(
+        epochs=given["num_train_epochs"],
+        max_steps=given["max_steps"] if given["max_steps"] > 0 else None,
+        batch=given["per_device_train_batch_size"],
+        accumulation=given["gradient_accumulation_steps"],
+        processes=processes,
+        drop_last=given["dataloader_drop_last"],
+        generations=given["num_generations"],
+        generation_batch=given["generation_batch_size"],
+        iterations=given["num_iterations"],
+    )
 
 
 def _set_length(question: PlanQuestion, step: TrainingStep, each: int) -> TrainingLength:

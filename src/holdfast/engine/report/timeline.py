@@ -61,6 +61,7 @@ def render_timeline(result: PlanResult, memory: PlanMemory, timeline: PlanTimeli
     peak = timeline.peak
     return TEMPLATES.get_template("timeline.html.jinja").render(
         path=result.path,
+        model=result.model,
         verdict=f"{render_bytes(peak.bytes)} at the peak, in the {peak.phase} phase of step {peak.step}",
         figures=list(_figures(result, memory)),
         plot=draw_timeline(timeline),

@@ -1,0 +1,86 @@
+"""What a plan takes for granted beside the step: lengths of rows, counts of a rehearsal, images, evaluations, the allocator."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from holdfast.catalog.models.vision import is_vision
+from holdfast.core.row_lengths import RowLengths
+from holdfast.engine.plan.duration import padded_length
+from holdfast.engine.plan.job_time import Workload
+from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.spelling import spell_key
+from holdfast.engine.plan.step import Rollout, TrainingStep
+from holdfast.engine.units import render_counted
+
+IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
+
+
+def list_assumptions(question: PlanQuestion, step: TrainingStep, workload: Workload | None) -> Iterator[str]:
+    """Return what a plan takes for granted, in words.
+
+    Args:
+        question: What is known of the job.
+        step: Its training step.
+        workload: How much there is to train; None if unknown.
+    """
+    return chain(
+        _rehearsal_notes(question, workload),
+        _length_notes(question, step),
+        [IMAGES] if is_vision(question.model.config) else [],
+        _dtype_notes(question),
+        _evaluation_notes(step, workload),
+        [question.allocator.because],
+    )
+
+
+def _dtype_notes(question: PlanQuestion) -> Iterator[str]:
+    """Yield what is to be known of a GPU that does not compute in bfloat16."""
+    placed = question.placed
+    if question.in_bfloat16 and placed and placed.gpus and not placed.gpus[0].bf16:
+        half = spell_key(question.job, "train.fp16")
+        yield f"{placed.gpus[0].name} emulates bfloat16, slowly; {half} is what it is fast in"
+
+
+def _evaluation_notes(step: TrainingStep, workload: Workload | None) -> Iterator[str]:
+    """Yield that the time has no evaluations, if the job evaluates on rows whose number is not known."""
+    if step.eval_batch and workload and workload.schedule.evaluations and not workload.eval_rows:
+        yield "the time has no evaluations in it: the number of their rows is not known"
+
+
+def _rehearsal_notes(question: PlanQuestion, workload: Workload | None) -> Iterator[str]:
+    """Yield what a rehearsal counted."""
+    if question.rehearsed is None or workload is None:
+        return
+    schedule = workload.schedule
+    counts = [
+        render_counted(workload.steps, "step"),
+        render_counted(schedule.evaluations, "evaluation"),
+        render_counted(schedule.saves, "checkpoint"),
+    ]
+    yield f"the rehearsal of this job saw what its trainer gets: {', '.join(counts)}"
+
+
+def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
+    """Yield what the time takes rows for."""
+    if step.rollout:
+        return _prompt_notes(question, step.rollout)
+    if question.lengths:
+        return iter([_measured_note(step, question.lengths)])
+    unpacked = ", and packed into fewer" if question.job.get("train.packing", None) is True else ""
+    why = f": {question.unmeasured}" if question.unmeasured else ""
+    return iter([f"the time takes each row to have {step.length} tokens; rows may be shorter{unpacked}{why}"])
+
+
+def _prompt_notes(question: PlanQuestion, rollout: Rollout) -> Iterator[str]:
+    if question.lengths is None and question.unmeasured:
+        yield f"prompts were not measured: {question.unmeasured}"
+    if rollout.here:
+        yield f"the time takes each completion to have {rollout.completion} tokens, which are generated one by one; rewards take none"
+
+
+def _measured_note(step: TrainingStep, lengths: RowLengths) -> str:
+    measured = f"{lengths.rows:,} rows were tokenized: {lengths.mean:.0f} tokens on average"
+    if lengths.packed is not None:
+        return f"{measured}; {lengths.packed:.0%} of each of {lengths.units:,} packs is filled"
+    return f"{measured}, {padded_length(step, lengths):.0f} after padding, in micro-batches of {step.rows}"
