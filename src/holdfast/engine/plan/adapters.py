@@ -63,7 +63,7 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
     return LoraAdapter(
         rank=_rank(job, settings),
         targets=_targets(set(given or ()) - named if named else given, model_type, model),
-        dropout=bool(settings.get("lora_dropout")) or _command_dropout(job),
+        dropout=_has_dropout(job, settings),
         experts=experts,
         router=experts and (given == ALL_LINEAR or ROUTER in named),
     )
@@ -146,8 +146,9 @@ def _rank(job: Document, settings: Mapping[str, Any]) -> int:
     return value
 
 
-def _command_dropout(job: Document) -> bool:
-    return job.kind == "command" and bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
+def _has_dropout(job: Document, settings: Mapping[str, Any]) -> bool:
+    by_command = job.kind == "command" and job.get("train.lora_dropout", COMMAND_DROPOUT)
+    return bool(settings.get("lora_dropout") or by_command)
 
 
 def _why_no_target(model_type: str) -> str:

@@ -75,17 +75,16 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     this = _this_machine(machine)
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
-    data = _known(dataset)
-    seen = rehearsed.lengths if rehearsed else None
-    measured = seen or (_known(lengths) if lengths else NOT_MEASURED)
+    rows, eval_split_rows = _row_counts(job, dataset)
+    measured, unmeasured = _measured(rehearsed, lengths)
     return PlanQuestion(
         job=job,
         api=api,
         model=_model(job, model),
-        rows=data.rows if isinstance(data, Dataset) else None,
-        eval_split_rows=_eval_split_rows(job, data) if isinstance(data, Dataset) else None,
-        lengths=measured if isinstance(measured, RowLengths) else None,
-        unmeasured=measured if isinstance(measured, str) else "",
+        rows=rows,
+        eval_split_rows=eval_split_rows,
+        lengths=measured,
+        unmeasured=unmeasured,
         named=named,
         unknown_hardware=unknown,
         this=this,
@@ -95,6 +94,22 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         allocator=allocator_setting(job, machine.variables),
         rehearsed=rehearsed,
     )
+
+
+def _row_counts(job: Document, find_dataset: Callable[[], Dataset]) -> tuple[int | None, int | None]:
+    """Return the rows of the dataset, and those of the split that is evaluated on; None for what is not known."""
+    data = _known(find_dataset)
+    return (data.rows, _eval_split_rows(job, data)) if isinstance(data, Dataset) else (None, None)
+
+
+def _measured(
+    rehearsed: RehearsedTraining | None, measure: Callable[[], RowLengths] | None
+) -> tuple[RowLengths | None, str]:
+    """Return how long the rows are, as a rehearsal saw them or as they are measured now; None with the reason if neither says it."""
+    if rehearsed and rehearsed.lengths:
+        return rehearsed.lengths, ""
+    found = _known(measure) if measure else NOT_MEASURED
+    return (None, found) if isinstance(found, str) else (found, "")
 
 
 def _this_machine(machine: Machine) -> Hardware:

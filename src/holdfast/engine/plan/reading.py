@@ -172,10 +172,11 @@ class StepReader:
             return Numerics(weights=FLOAT32, compute=FLOAT32, residual=FLOAT32, mlp=FLOAT32)
         if self.sharding.by_deepspeed and mixed:
             return Numerics()  # the engine turns the whole model into 16 bits, and uses no autocast
-        gathered = self.sharding.strategy == "fsdp" and mixed  # layers are gathered in 16 bits, and so are their inputs
         if self._widens_norms(method, quantization):
             return Numerics(weights=weights, residual=FLOAT32, mlp=FLOAT32, autocast=mixed)
-        return Numerics(weights=weights, residual=FLOAT16 if gathered else weights, mlp=FLOAT16, autocast=mixed)
+        gathered = self.sharding.strategy == "fsdp"  # layers are gathered in 16 bits, and so are their inputs
+        residual = FLOAT16 if gathered and mixed else weights
+        return Numerics(weights=weights, residual=residual, mlp=FLOAT16, autocast=mixed)
 
     def _widens_norms(self, method: Method, quantization: WeightQuantization | None) -> bool:
         """Whether the preparation of quantized weights turns norms, and so the residual stream, into float32."""

@@ -50,27 +50,43 @@ def read_schedule(
         epochs: The epochs that it ends.
         rehearsed: The arguments that a rehearsal saw its trainer get; empty if there was none.
     """
-
-    def given(name: str) -> Any:
-        if name in rehearsed:
-            return rehearsed[name]
-        try:
-            return setting(job, name, api)
-        except MissingFactError:
-            return ABSENT
-
     own = _of_job_file(job) if job.kind == "job" and not rehearsed else {}
-    evaluates = own.get("eval_strategy", given("eval_strategy"))
-    first = given("eval_on_start") is True and evaluates not in NEVER
-    eval_steps = own.get("eval_steps", given("eval_steps")) or given("logging_steps")
-    saves = _times(given("save_strategy"), own.get("save_steps", given("save_steps")), steps, epochs)
-    limit = own.get("save_total_limit", given("save_total_limit"))
+    settings = ScheduleSettings(job, api, {**own, **rehearsed})
+    evaluates = settings.get("eval_strategy")
+    first = settings.get("eval_on_start") is True and evaluates not in NEVER
+    eval_steps = settings.get("eval_steps") or settings.get("logging_steps")
+    saves = _times(settings.get("save_strategy"), settings.get("save_steps"), steps, epochs)
+    limit = settings.get("save_total_limit")
     return TrainingSchedule(
         evaluations=_times(evaluates, eval_steps, steps, epochs) + first,
         saves=saves,
         kept=min(saves, limit) if is_count(limit) else saves,
-        pushes=given("push_to_hub") is True or job.get("output.push_to", None) is not None,
+        pushes=settings.get("push_to_hub") is True or job.get("output.push_to", None) is not None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSettings:
+    """The settings of a trainer that decide its schedule.
+
+    Attributes:
+        job: The job.
+        api: The versions that it gets.
+        known: Settings that are known otherwise: from a rehearsal, or from the script that a job file comes to.
+    """
+
+    job: Document
+    api: Api
+    known: Mapping[str, Any]
+
+    def get(self, name: str) -> Any:
+        """Return a setting; ABSENT if the source hides it."""
+        if name in self.known:
+            return self.known[name]
+        try:
+            return setting(self.job, name, self.api)
+        except MissingFactError:
+            return ABSENT
 
 
 def _of_job_file(job: Document) -> dict[str, Any]:

@@ -89,8 +89,7 @@ def _strategy(job: Document) -> ShardingStrategy:
     given: ShardingStrategy | None = job.get("where.strategy", None)
     if given:
         return given
-    if job.get("where.offload", None) not in {None, "none", "false", "False"}:
-        raise MissingFactError("where.offload", OFFLOADED)
+    _refuse_offload({"where.offload": job.get("where.offload", None)}, ("where.offload",))
     match job.get("where.distributed_type", None) or _library(job):
         case "DEEPSPEED":
             return _zero(job)
@@ -166,5 +165,5 @@ def _fsdp(job: Document) -> ShardingStrategy:
 
 def _refuse_offload(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in names:
-        if settings.get(name) not in (None, False, "none", "false"):  # a mapping is in no set
+        if settings.get(name) not in (None, False, "none", "false", "False"):  # a mapping is in no set
             raise MissingFactError(name, OFFLOADED)

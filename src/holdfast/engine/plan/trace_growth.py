@@ -184,12 +184,7 @@ class _Growth:
 
     def _outside(self, section: _Section, shallow: _Section | None) -> None:
         """Add a section outside of layers, with what each period adds to it."""
-        if shallow is None or shallow.key != section.key:
-            raise UnlikeLayersError
-        before = [token for _, token in _tokens(self.few, Births.of(self.shallow), shallow)]
-        tokens = list(_tokens(self.many, self.births, section))
-        added = _added(before, [token for _, token in tokens])
-        own = {place: stop for (place, _), stop in zip(tokens, added, strict=True)}
+        own = self._added_by_period(section, shallow)
         block: list[int] = []
         for place, event in enumerate(section.events):
             self._pass(event)
@@ -199,6 +194,15 @@ class _Growth:
                 for copy in range(1, self.copies + 1):
                     self._repeat(block, copy)
                 block = []
+
+    def _added_by_period(self, section: _Section, shallow: _Section | None) -> dict[int, int]:
+        """Return the places of a section's tokens, each with what `_added` says of it."""
+        if shallow is None or shallow.key != section.key:
+            raise UnlikeLayersError
+        before = [token for _, token in _tokens(self.few, Births.of(self.shallow), shallow)]
+        tokens = list(_tokens(self.many, self.births, section))
+        added = _added(before, [token for _, token in tokens])
+        return {place: stop for (place, _), stop in zip(tokens, added, strict=True)}
 
     def _pass(self, event: int) -> None:
         """Add an event outside of layers; what ends in a layer that has copies ends in these, too."""
