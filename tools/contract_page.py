@@ -26,7 +26,7 @@ from holdfast.results.export import ExportResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
-from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
+from holdfast.results.run import LogsResult, RemoteRunsResult, RunResult, RunsResult, VerifyResult
 from holdfast.results.study import StudyResult
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "contract.md"
@@ -38,6 +38,7 @@ RESULTS: Final[Mapping[str, type[Result]]] = {
     "rehearse": RehearseResult,
     "run, resume, stop, show, watch": RunResult,
     "runs": RunsResult,
+    "runs --on": RemoteRunsResult,
     "logs": LogsResult,
     "study": StudyResult,
     "evaluate": EvaluateResult,

@@ -18,7 +18,7 @@ OPENING: Final = frozenset({"open", "read_text", "read_bytes", "fromfile", "fdop
 ALLOWED: Final[Mapping[str, str]] = {
     "adapters/foreign_files.py": "it is the one place",
     "adapters/rows/images.py": "Pillow opens the bytes that `read_foreign` has read",
-    "adapters/backends/hf_jobs/backend.py": "it sends `attempt.py`, which holdfast has written",
+    "adapters/backends/hf_jobs/bucket.py": "it sends `attempt.py`, which holdfast has written",
     "adapters/rows/sources.py": "archives are opened by their own modules, after `open_foreign` has looked at their beginning",
     "adapters/storage/log_files.py": "a log may be a FIFO, or standard input; it is read in pieces",
     "adapters/storage/journal.py": "appending; lines are read by `open_foreign`",

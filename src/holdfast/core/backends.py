@@ -27,6 +27,7 @@ class BackendCapabilities:
         carries_files: The files beside the script are sent to the job, though none are shared.
         keeps_disk: The disk outlives the job.
         poll_s: Seconds between two polls.
+        has_schedules: It starts jobs at certain times by itself, and lists what holdfast has there (`ports.Schedules`).
         is_simulated: It only pretends, for tests and demonstrations: a job file may name it, and no message offers it.
         options: The keys that `where.options` may have.
     """
@@ -40,6 +41,7 @@ class BackendCapabilities:
     carries_files: bool = False
     keeps_disk: bool = True
     poll_s: float = 5.0
+    has_schedules: bool = False
     is_simulated: bool = False
     options: frozenset[str] = frozenset()
 
@@ -69,7 +71,8 @@ HF_JOBS: Final = BackendCapabilities(
     spans_machines=False,
     carries_files=True,
     keeps_disk=False,
-    options=frozenset({"bucket", "image", "namespace", "resource_group", "volumes"}),
+    has_schedules=True,
+    options=frozenset({"bucket", "image", "namespace", "ports", "resource_group", "volumes"}),
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}

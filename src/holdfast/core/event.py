@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 from holdfast.core.diagnosis import GUESS_BELOW, Remedy
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.schedule import JobSchedule
 from holdfast.core.training_event import TrainingEvent, parse_training_event
 from holdfast.core.trouble import Trouble
 
@@ -19,6 +20,7 @@ class RunStage(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
+    SCHEDULED = "scheduled"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -85,6 +87,15 @@ class RunRequested:
     at_s: float
     folder: str
     about: RequestedJob = field(default_factory=RequestedJob)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScheduled:
+    """A backend starts the job at certain times by itself. The run has no attempts."""
+
+    at_s: float
+    backend: str
+    schedule: JobSchedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,6 +373,7 @@ AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied 
 """An event that advances the state of one attempt."""
 Event = (
     RunRequested
+    | RunScheduled
     | Starting
     | AttemptEvent
     | StopRequested

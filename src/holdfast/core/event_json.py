@@ -19,6 +19,7 @@ from holdfast.core.event import (
     Reported,
     ReportsLost,
     RunRequested,
+    RunScheduled,
     Started,
     Starting,
     StopRequested,
@@ -27,6 +28,7 @@ from holdfast.core.event import (
 
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
+    "scheduled": RunScheduled,
     "starting": Starting,
     "started": Started,
     "reported": Reported,

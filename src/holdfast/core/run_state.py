@@ -24,6 +24,7 @@ from holdfast.core.event import (
     Reported,
     ReportsLost,
     RunRequested,
+    RunScheduled,
     RunStage,
     Started,
     Starting,
@@ -56,6 +57,7 @@ class RunState:
         exported: What the export of the final model gave; None if there was none yet.
         refused_by: What refused it before its start; empty if nothing did.
         codes: The reasons of the refusal.
+        scheduled: The schedule by which its backend starts it; None if it has none.
     """
 
     folder: str = ""
@@ -75,6 +77,7 @@ class RunState:
     exported: ModelExported | None = None
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
+    scheduled: RunScheduled | None = None
 
     @property
     def current(self) -> AttemptState | None:
@@ -150,7 +153,7 @@ def advance(state: RunState, event: Event) -> RunState:
     match event:
         case Starting():
             state = _with_attempt(state, event)
-        case RunRequested() | StopRequested() | ChangesAccepted() | Closed():
+        case RunRequested() | RunScheduled() | StopRequested() | ChangesAccepted() | Closed():
             state = _decided(state, event)
         case Delivered() | ModelEvaluated() | ModelExported():
             state = _after_training(state, event)
@@ -173,12 +176,16 @@ def _with_attempt(state: RunState, event: Starting) -> RunState:
     return replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
 
 
-def _decided(state: RunState, event: RunRequested | StopRequested | ChangesAccepted | Closed) -> RunState:
+def _decided(
+    state: RunState, event: RunRequested | RunScheduled | StopRequested | ChangesAccepted | Closed
+) -> RunState:
     """Return the state with what a person or the supervisor has decided about the run."""
     match event:
         case RunRequested():  # a run may be taken up before its first attempt
             state = replace(state, folder=event.folder, about=event.about, started_s=event.at_s)
             return replace(state, stage=RunStage.QUEUED, because="", stop=None)
+        case RunScheduled():
+            return replace(state, stage=RunStage.SCHEDULED, scheduled=event)
         case StopRequested():
             return replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
         case ChangesAccepted():

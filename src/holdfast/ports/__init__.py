@@ -11,6 +11,7 @@ from holdfast.ports.runs import (
     PollResult,
     RemoteFile,
     Retrieval,
+    Schedules,
     Store,
 )
 from holdfast.ports.sources import (
@@ -42,6 +43,7 @@ __all__ = [
     "RemoteFile",
     "Retrieval",
     "Rows",
+    "Schedules",
     "Store",
     "Tokenizer",
 ]

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.plan import Attempt
+from holdfast.core.remote_jobs import RemoteJobs
 from holdfast.core.run_state import AttemptState
-
-if TYPE_CHECKING:  # for the types alone: pydantic takes longer to import than a script to check
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +76,22 @@ class Retrieval(Protocol):
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
         """Copy one of these files to a path on this machine, where it appears whole or not at all."""
+        ...
+
+
+class Schedules(Protocol):
+    """The schedules of a backend, in an account. Every method raises BackendError for a refusal, UnreachableError if the outcome is not known."""
+
+    def create(self, attempt: Attempt, times: str) -> str:
+        """Have the program of an attempt started at certain times; return the backend's id of the schedule. One that exists for its run is it."""
+        ...
+
+    def remove(self, schedule_id: str) -> None:
+        """Remove a schedule. What it has started goes on."""
+        ...
+
+    def list(self, namespace: str | None = None) -> RemoteJobs:
+        """Return all jobs and schedules that holdfast has in an account, from any machine. Default: the account of the token."""
         ...
 
 

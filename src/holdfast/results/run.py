@@ -132,6 +132,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         evaluation: The evaluation of the final model; absent if there was none.
         export: The export of the final model; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
+        schedule: The times at which its backend starts it by itself; absent if it has no schedule.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
         removed: Why its model was removed on purpose, by `keep` of a study; only of such a run.
         others: Older runs that match the same name; absent if there are none.
@@ -161,6 +162,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     export: RunExport | UnsetType = UNSET
     short_run: str | UnsetType = UNSET
     remaining_s: EstimateRange | None = None
+    schedule: str | UnsetType = UNSET
     supervised: bool | None = None
     removed: str | UnsetType = UNSET
     others: Sequence[str] | UnsetType = UNSET
@@ -191,6 +193,65 @@ class UnreadableRun(ResultPart, frozen=True, kw_only=True):
     because: str
     where: str
     fix: str
+
+
+class ListedJob(ResultPart, frozen=True, kw_only=True):
+    """A job that holdfast, on any machine, started on a backend.
+
+    Attributes:
+        id: The backend's id of it.
+        run: The run that it belongs to.
+        attempt: The number of the attempt; null if a schedule started it.
+        stage: Its stage; null if the backend calls it by a word that is not known.
+        message: What the backend says of it; may be empty.
+        hardware: Its hardware.
+        started_at: Unix time of its submission; null if unknown.
+        page: The address of its page.
+    """
+
+    id: str
+    run: str
+    attempt: int | None
+    stage: RunStage | None
+    message: str
+    hardware: str
+    started_at: float | None
+    page: str
+
+
+class ListedSchedule(ResultPart, frozen=True, kw_only=True):
+    """A schedule that holdfast, on any machine, created on a backend.
+
+    Attributes:
+        id: The backend's id of it.
+        run: The run whose job it starts.
+        times: When it starts jobs: `@daily`, or five fields of cron.
+        next_at: Unix time of the next start; null if there is none.
+        suspended: Whether it starts nothing until it is resumed.
+    """
+
+    id: str
+    run: str
+    times: str
+    next_at: float | None
+    suspended: bool
+
+
+class RemoteRunsResult(Result, frozen=True, kw_only=True):
+    """What holdfast, on any machine, started in an account of a backend.
+
+    Attributes:
+        account: The account.
+        jobs: The jobs, the newest first.
+        schedules: The schedules.
+        complete: Whether all jobs of the account were looked at; else there are older ones.
+    """
+
+    verb: Literal["runs"]
+    account: str
+    jobs: Sequence[ListedJob]
+    schedules: Sequence[ListedSchedule]
+    complete: bool
 
 
 class RunsResult(Result, frozen=True, kw_only=True):

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
-from holdfast.adapters.backends.hf_jobs import HfJobsBackend, mount_paths
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend, HfJobsSchedules, mount_paths
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.nearest import suggest_one
 from holdfast.core.plan import Plan
-from holdfast.ports import Backend
+from holdfast.ports import Backend, Schedules
 
 OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {
     LOCAL.name: LocalBackend.open,
@@ -35,6 +35,15 @@ MISSING: Final[Mapping[str, Callable[[Mapping[str, str]], Iterator[HoldfastError
 
 MOUNTED: Final[Mapping[str, Callable[[Mapping[str, object]], tuple[str, ...]]]] = {HF_JOBS.name: mount_paths}
 """Each returns the folders that a job has by the options of its backend."""
+
+
+SCHEDULES: Final[Mapping[str, Callable[[Mapping[str, str]], Schedules]]] = {HF_JOBS.name: HfJobsSchedules}
+"""Each has the schedules of a backend, as the token of an environment sees them."""
+
+
+def open_schedules(backend: str, environment: Mapping[str, str]) -> Schedules:
+    """Return the schedules of a backend whose capabilities have them."""
+    return SCHEDULES[backend](environment)
 
 
 def require_ready(plan: Plan, environment: Mapping[str, str]) -> None:

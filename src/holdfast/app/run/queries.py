@@ -24,22 +24,35 @@ from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.answers import remaining_time, run_result, verify_result, with_evaluations
 from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.rehearse import RehearseResult
-from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
+from holdfast.results.run import LogsResult, RemoteRunsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
 MOST_OUTPUT = 32_000_000
 """Bytes of each stream that `logs` returns."""
 
 
-def runs(*, runs: PathName | None = None) -> RunsResult:
-    """List the runs of a runs folder, oldest first.
+def runs(
+    *, runs: PathName | None = None, on: str | None = None, namespace: str | None = None
+) -> RunsResult | RemoteRunsResult:
+    """List the runs of a runs folder, oldest first; or what holdfast has started on a backend, from any machine.
 
     >>> import holdfast
     >>> [run["stage"] for run in holdfast.runs()["runs"]]  # doctest: +SKIP
     ['succeeded', 'running']
 
+    Args:
+        runs: The runs folder.
+        on: A backend. Its jobs and schedules are listed, instead of the runs of a folder.
+        namespace: The account there. Default: that of the token.
+
     Raises:
-        UsageError: `runs` names no folder.
+        UsageError: `runs` names no folder, or `on` names no backend that lists its jobs.
+        BackendError: The backend refuses to list them.
+        UnreachableError: It did not answer.
     """
+    if on is not None:
+        from holdfast.app.run.remote import remote_runs  # most lists are of a folder
+
+        return remote_runs(on, namespace)
     base = runs_folder(runs)
     if runs is not None and not base.is_dir():
         raise UsageError(f"no such folder: {runs}", where="--runs", fix="name the folder that holds the runs")

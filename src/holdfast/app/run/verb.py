@@ -11,6 +11,7 @@ from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.resume_source import absolute_source
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver
+from holdfast.app.run.scheduling import require_schedulable, schedule_job
 from holdfast.app.run.short_run import try_job
 from holdfast.app.run.starting import start_run
 from holdfast.app.run.supervising import supervise_or_watch
@@ -34,6 +35,7 @@ def run(
     rehearse: bool = True,
     try_first: bool = False,
     resume_from: PathName | None = None,
+    schedule: str | None = None,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Check, rehearse, start and supervise a job; return when it has ended.
@@ -55,6 +57,7 @@ def run(
         try_first: Run a few steps of the job first, evaluated, saved and pushed, on the same backend. If it fails, the result is that of this short
             run, and the job is not started. `detach` still waits for the short run.
         resume_from: A checkpoint to continue from: a folder, or `hf://OWNER/NAME` for the newest one that was pushed there. It is verified first.
+        schedule: When the backend starts the job by itself: `@daily`, or five fields of cron. Nothing is started now.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:
@@ -75,13 +78,20 @@ def run(
         resume_from="" if resume_from is None else absolute_source(as_path(resume_from)),
     )
     job = check_job(request, path, runs)
+    times = require_schedulable(request, job, schedule) if schedule is not None else None
+
+    def start() -> RunResult:
+        if times is None:
+            return start_run(request, job, runs, observer, detach=detach)
+        return schedule_job(request, job, runs, observer, times)
+
     if not try_first or job.plan is None:
-        return start_run(request, job, runs, observer, detach=detach)
+        return start()
     short = try_job(request, path, job, runs, observer)
     if short.exit_code or short.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
         return structs.replace(short, summary=f"{NOT_STARTED} {short.summary or short.because}")
     observer.on_short_run(f"{short.run} succeeded. {short.summary or ''}".rstrip())
-    return structs.replace(start_run(request, job, runs, observer, detach=detach), short_run=short.run)
+    return structs.replace(start(), short_run=short.run)
 
 
 def resume(
@@ -114,6 +124,9 @@ def resume(
     """
     opened = open_resumable_run(run, runs)
     state = opened.state()
+    if state.scheduled:
+        fix = f"`holdfast stop {opened.name}` removes its schedule; {START_ANEW}"
+        raise UsageError(f"{opened.name} is started by its schedule", where=str(opened.folder), fix=fix)
     if state.stage is RunStage.SUCCEEDED and not state.lacks_export:
         raise UsageError(f"{opened.name} has succeeded", where=str(opened.folder), fix=START_ANEW)
     if state.refused_by:

@@ -28,6 +28,7 @@ COLOURS = {
     "running": "cyan",
     "queued": "cyan",
     "preparing": "cyan",
+    "scheduled": "cyan",
     "unsupervised": "yellow",
 }
 MEASURES = (
@@ -53,6 +54,7 @@ def render_run(result: RunResult) -> str:
     short = [("short run", result.short_run)] if result.short_run else []
     entries = [
         *short,
+        *_schedule(result),
         *(("trouble", each.text) for attempt in result.attempts[-1:] for each in attempt.troubles),
         *_cost(result),
         *_evaluated(result),
@@ -61,6 +63,10 @@ def render_run(result: RunResult) -> str:
         *((each.label, each.command) for each in result.next),
     ]
     return "\n".join([*lines, *_entries(entries)])
+
+
+def _schedule(result: RunResult) -> list[tuple[str, str]]:
+    return [("schedule", f"{result.schedule} on {result.asked.backend}")] if result.schedule else []
 
 
 def _cost(result: RunResult) -> list[tuple[str, str]]:
@@ -73,6 +79,7 @@ def render_show(result: RunResult) -> str:
         *([("job", _job_words(result.asked))] if result.asked.target else []),
         *([("for", result.asked.scenario.describe())] if result.asked.scenario else []),
         ("started", _moment(result.started_at)),
+        *_schedule(result),
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),
         *([("remaining", _remaining(result.remaining_s))] if result.remaining_s else []),

@@ -23,6 +23,11 @@ from holdfast.cli.text.answers import render_run
     metavar="CHECKPOINT",
     help="Continue from this checkpoint: a folder, or hf://OWNER/NAME for the newest that was pushed there.",
 )
+@click.option(
+    "--schedule",
+    metavar="TIMES",
+    help="Have the backend start the job by itself: @daily, or five fields of cron. Nothing is started now.",
+)
 @options.offline
 @options.runs
 @options.quiet
@@ -38,6 +43,7 @@ def command(
     no_rehearse: bool,
     try_first: bool,
     resume_from: str | None,
+    schedule: str | None,
     offline: bool,
     runs: str | None,
     quiet: bool,
@@ -60,6 +66,7 @@ def command(
             rehearse=not no_rehearse,
             try_first=try_first,
             resume_from=resume_from,
+            schedule=schedule,
             observer=display,
         )
     return display.exit_code(options.print_result(answer, format_, render_run))

@@ -34,11 +34,15 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
 
 
 def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterator[CommandParts]:
-    if state.attempts and supervised is False:
+    if state.scheduled:
+        listed = f"holdfast runs --on {state.scheduled.backend}"
+        yield "jobs", listed, "lists the jobs that it has started, and its next start"
+        yield "remove", f"holdfast stop {run}", "removes the schedule"
+    elif state.attempts and supervised is False:
         yield _resume(run)
-        return
-    yield "watch", f"holdfast watch {run}", "shows its progress"
-    yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
+    else:
+        yield "watch", f"holdfast watch {run}", "shows its progress"
+        yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
 
 
 def _after_end(run: str, state: RunState) -> Iterable[CommandParts]:

@@ -70,6 +70,7 @@ def run_result(
         next=next_commands(run, state, supervised=supervised),
         evaluation=_evaluation(state.evaluated) if state.evaluated else UNSET,
         export=_export(state.exported) if state.exported else UNSET,
+        schedule=state.scheduled.schedule.times if state.scheduled else UNSET,
         supervised=supervised,
     )
 

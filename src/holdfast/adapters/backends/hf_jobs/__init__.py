@@ -11,6 +11,7 @@
     bucket.py       the folder of a run
     log_stream.py   the log, over any number of connections
     log_lines.py    its lines, each once and in order
+    schedules.py    jobs that the Hub starts by itself, and the list of all that holdfast has there
 
 The job sees the folder at `/holdfast`, read and write, and works there: so what it has closed outlives the machine. Writes arrive
 late, and a lost machine loses what waits; a checkpoint counts only if all that its manifest names has arrived.
@@ -21,4 +22,5 @@ against the loopback Hub of the tests alone.
 """
 
 from holdfast.adapters.backends.hf_jobs.backend import HfJobsBackend as HfJobsBackend
+from holdfast.adapters.backends.hf_jobs.schedules import HfJobsSchedules as HfJobsSchedules
 from holdfast.adapters.backends.hf_jobs.settings import mount_paths as mount_paths

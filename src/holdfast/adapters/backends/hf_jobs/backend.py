@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
-from holdfast.adapters.backends.hf_jobs.bucket import FILES, KEEP, RunBucket
+from holdfast.adapters.backends.hf_jobs.bucket import FILES, RunBucket
 from holdfast.adapters.backends.hf_jobs.hub import JobsHub
 from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
 from holdfast.adapters.backends.hf_jobs.preflight import find_obstacles
@@ -164,10 +164,7 @@ class HfJobsBackend:
         if sent.exists() and self._clock.now_s() - sent.stat().st_mtime < self._listed_s:
             what = "the job may have been started, and the Hub does not list it yet"
             raise UnreachableError(what, where="the Hub", fix=AGAIN)
-        folder.prepare()
-        if request.files:
-            folder.put_own(request.files, request.root)
-        folder.put({KEEP: b"", request.program: request.source.read_bytes()})
+        folder.put_program(request)
         sent.touch()
         try:
             return self._hub.run(namespace, bucket, request)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.backends.hf_jobs.hub import TRANSFER_S, JobsHub
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN
+from holdfast.adapters.backends.hf_jobs.requests import JobRequest
 from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.ports import RemoteFile
 
@@ -51,6 +52,18 @@ class RunBucket:
             what = f"the bucket {self._name} is public: everybody could read scripts, logs and checkpoints of the run"
             fix = "make it private on its page, or name another one in `where.options.bucket`"
             raise BackendError(what, where="where.options.bucket", fix=fix)
+
+    def put_program(self, request: JobRequest) -> None:
+        """Write a job's program and its own files.
+
+        Raises:
+            BackendError: The bucket is public or may not be made, or a file has changed since the run was planned.
+            UnreachableError: Not everything arrived.
+        """
+        self.prepare()
+        if request.files:
+            self.put_own(request.files, request.root)
+        self.put({KEEP: b"", request.program: request.source.read_bytes()})
 
     def put(self, files: Mapping[str, bytes | Path]) -> None:
         """Write files, given by their content or by their paths here."""

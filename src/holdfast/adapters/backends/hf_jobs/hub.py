@@ -127,7 +127,8 @@ class JobsHub:
                 flavor=settings.flavor,
                 timeout=settings.timeout_s,
                 labels=request.labels,
-                volumes=_volumes(bucket, request),
+                volumes=volumes_of_request(bucket, request),
+                expose=list(settings.ports) or None,
                 resource_group_id=settings.resource_group,
                 namespace=namespace,
             ).id
@@ -208,7 +209,7 @@ class JobsHub:
         return self._environment.get("HF_TOKEN") or find_token()
 
 
-def _volumes(bucket: str, request: JobRequest) -> "list[Volume]":
+def volumes_of_request(bucket: str, request: JobRequest) -> "list[Volume]":
     """Return the volumes of a job as the client takes them: the attempt's own folder, and those of the job's settings."""
     from huggingface_hub import Volume
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from holdfast.core.errors import UsageError
+from holdfast.core.numbers import is_count
 from holdfast.core.plan import Plan
 
 SAVE_S: Final = 660.0
@@ -14,6 +15,7 @@ SAVE_S: Final = 660.0
 RUN_FOLDER: Final = "holdfast"
 """The name of the folder at which a job sees its run."""
 VOLUME: Final = re.compile(r"hf://[^:\s]+/[^:\s]+:(/[^:]+?)/?(?::(?:ro|rw))?")
+LAST_PORT: Final = 65_535
 NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?")
 """What the Hub takes for the name of an account or of a bucket."""
 
@@ -30,6 +32,7 @@ class JobSettings:
         bucket: The bucket of its run, with or without a namespace; None for `holdfast`.
         resource_group: The resource group of an organization; None for none.
         volumes: What else is mounted: `hf://datasets/me/rows:/data`, as `hf jobs run -v` takes it.
+        ports: Ports of the job that the Hub makes reachable for its account.
     """
 
     flavor: str
@@ -39,6 +42,7 @@ class JobSettings:
     bucket: str | None = None
     resource_group: str | None = None
     volumes: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -66,6 +70,7 @@ class JobSettings:
             bucket=bucket,
             resource_group=_text(plan.options, "resource_group"),
             volumes=volumes_of(plan.options),
+            ports=ports_of(plan.options),
         )
 
     def bucket_in(self, namespace: str) -> str:
@@ -95,6 +100,24 @@ def volumes_of(options: Mapping[str, object]) -> tuple[str, ...]:
             fix = f"write `hf://datasets/me/rows:/data`, with any folder but `/` and `/{RUN_FOLDER}`"
             raise UsageError(f"{each!r} is not a volume that can be mounted", where="where.options.volumes", fix=fix)
     return tuple(map(str, volumes))
+
+
+def ports_of(options: Mapping[str, object]) -> tuple[int, ...]:
+    """Return the ports among the options.
+
+    Raises:
+        UsageError: One is no port.
+
+    >>> ports_of({"ports": [6006, 8000]}), ports_of({"ports": 6006}), ports_of({})
+    ((6006, 8000), (6006,), ())
+    """
+    given = options.get("ports", [])
+    ports = given if isinstance(given, list | tuple) else [given]
+    for each in ports:
+        if not is_count(each) or each > LAST_PORT:
+            fix = f"write the numbers of ports, 1 to {LAST_PORT}: `ports: [6006]`"
+            raise UsageError(f"{each!r} is not a port", where="where.options.ports", fix=fix)
+    return tuple(ports)
 
 
 def mount_paths(options: Mapping[str, object]) -> tuple[str, ...]:
