@@ -34,6 +34,7 @@ from holdfast.core.training_event import (
     TrainingStarted,
 )
 from holdfast.core.trouble import Trouble
+from holdfast.core.usage import MachineUsage
 
 ENDED_FROM_OUTSIDE: Final = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that was stopped or killed."""
@@ -72,6 +73,7 @@ class AttemptState:
         activity: What it does, by its last heartbeat; empty if something happened since.
         idle_s: Seconds since its last sign of life, by its own clock, at its last heartbeat; 0 if something happened since.
         troubles: The signs of trouble that were noted.
+        usage: The most memory that its machine had in use, as its backend measured it; None if it did not.
     """
 
     number: int
@@ -110,6 +112,7 @@ class AttemptState:
     activity: str = ""
     idle_s: float = 0.0
     troubles: tuple[Trouble, ...] = ()
+    usage: MachineUsage | None = None
 
 
 def advance_attempt(attempt: AttemptState, event: AttemptEvent, reported: TrainingEvent | None) -> AttemptState:
@@ -153,7 +156,9 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
             drains = event.drains or attempt.drains  # what has ended does not come back
-            return replace(attempt, phase=event.phase, waiting=event.waiting, running_s=running_s, drains=drains)
+            usage = event.usage.peak(attempt.usage) if event.usage else attempt.usage
+            phase, waiting = event.phase, event.waiting
+            return replace(attempt, phase=phase, waiting=waiting, running_s=running_s, drains=drains, usage=usage)
         case Liveness.UNKNOWN:
             return attempt
 

@@ -11,6 +11,7 @@ from holdfast.core.requested_job import RequestedJob
 from holdfast.core.schedule import JobSchedule
 from holdfast.core.training_event import TrainingEvent, parse_training_event
 from holdfast.core.trouble import Trouble
+from holdfast.core.usage import MachineUsage
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
 
@@ -184,6 +185,7 @@ class Polled:
         waiting: Whether the attempt has not started yet.
         drains: Whether the attempt has ended, and some of its output has not arrived.
         ended_s: Unix time at which the attempt ended, by its last sign of life; None if the backend does not know it.
+        usage: The memory that its machine has in use; None if it was not measured.
     """
 
     at_s: float
@@ -195,6 +197,7 @@ class Polled:
     waiting: bool = False
     drains: bool = False
     ended_s: float | None = None
+    usage: MachineUsage | None = None
 
     @property
     def over_s(self) -> float:

@@ -10,6 +10,7 @@ from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.plan import Attempt
 from holdfast.core.remote_jobs import RemoteJobs
 from holdfast.core.run_state import AttemptState
+from holdfast.core.usage import MachineUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class PollResult:
         phase: What the backend does with a living attempt, in words: `queued for hardware`; empty if it runs.
         waiting: Whether the attempt has not started yet, so that its timeout does not count.
         ended_s: Unix time at which an ended attempt gave its last sign of life; None if the backend does not know it.
+        usage: The memory that the machine of a living attempt has in use; None if it was not measured.
     """
 
     answer: Liveness
@@ -31,6 +33,7 @@ class PollResult:
     phase: str = ""
     waiting: bool = False
     ended_s: float | None = None
+    usage: MachineUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)

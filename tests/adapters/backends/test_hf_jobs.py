@@ -522,3 +522,20 @@ def test_a_file_appears_whole_or_not_at_all(harness: HfJobsHarness, tmp_path: Pa
     backend.fetch_file(followed.id, "model.bin", str(to))
     assert to.read_bytes() == b"x" * 9999
     assert not (tmp_path / "none.bin").exists()
+
+
+def test_memory_is_measured_now_and_then(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """That of the machine, and of the GPU with the most in use. A Hub that measures nothing costs nothing but the figure."""
+    harness.hub.jobs.seen_gpu_bytes = 7 << 30
+    followed = Followed.submit(harness, make_attempt(tmp_path, LONG, hardware="t4-small"))
+    usage = followed.until(lambda poll: poll.usage).usage
+    assert usage
+
+    assert 0 < usage.memory_bytes < usage.memory_total_bytes
+    assert (usage.gpu_bytes, usage.gpu_total_bytes) == (7 << 30, 16_000_000_000)
+    assert [followed.look().usage for _ in range(3)] == [None] * 3
+    assert len(harness.hub.asked("/metrics")) == 1
+    harness.hub.fail("/metrics", status=500)
+    other = harness.open().poll(followed.id)
+    assert (other.answer, other.usage) == (Liveness.ALIVE, None)
+    harness.open().kill(followed.id)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -146,3 +147,6 @@ def test_a_small_job_trains_there(hub: LoopbackHub) -> None:
     assert 0 < there.cost_usd < 1
     assert weights(Path(str(there.output)))
     assert "files/rows.jsonl" in "".join(hub.buckets["me/holdfast"].files)
+    assert re.search(
+        r"memory of the machine.*at most [\d.]+ MB of 16 GB", Path(there.folder, "report.html").read_text(), re.DOTALL
+    )

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from holdfast.core.event import Event, Liveness, Polled, RunStage, training_events
 from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import AttemptState
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.core.trouble import Trouble
+from holdfast.core.usage import MachineUsage
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
@@ -88,6 +89,30 @@ def _sizes(progress: Progress, start: TrainingStarted) -> Iterator[Figure]:
         yield Figure("parameters", render_count(start.parameters), _trainable(start))
     if progress.memory_bytes:
         yield Figure("peak memory", render_bytes(progress.memory_bytes), name_machine(start))
+    if usage := _machine_usage(progress.state):
+        yield Figure(
+            "memory of the machine", f"{usage.memory_bytes / usage.memory_total_bytes:.0%}", describe_usage(usage)
+        )
+
+
+def _machine_usage(state: RunState) -> MachineUsage | None:
+    """Return the most memory that the machine of any attempt had in use; None if no backend measured it."""
+    peak = None
+    for attempt in state.attempts:
+        peak = attempt.usage.peak(peak) if attempt.usage else peak
+    return peak if peak and peak.memory_total_bytes else None
+
+
+def describe_usage(usage: MachineUsage) -> str:
+    """Return the memory of a machine that was in use, in words.
+
+    >>> describe_usage(MachineUsage(memory_bytes=3 * 10**9, memory_total_bytes=15 * 10**9, gpu_bytes=20 * 10**9, gpu_total_bytes=24 * 10**9))
+    'at most 3 GB of 15 GB; of a GPU 20 GB of 24 GB'
+    """
+    said = f"at most {render_bytes(usage.memory_bytes)} of {render_bytes(usage.memory_total_bytes)}"
+    if not usage.gpu_total_bytes:
+        return said
+    return f"{said}; of a GPU {render_bytes(usage.gpu_bytes)} of {render_bytes(usage.gpu_total_bytes)}"
 
 
 def _trainable(start: TrainingStarted) -> str:

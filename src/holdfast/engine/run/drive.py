@@ -269,6 +269,7 @@ class _Loop:
             phase=look.phase,
             waiting=look.waiting,
             ended_s=look.ended_s,
+            usage=look.usage,
         )
         ended = look.answer is Liveness.ENDED
         output = self._dependencies.output.read(self._current, self._now, ended=ended)

@@ -21,11 +21,14 @@ from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import BackendError, HoldfastError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.usage import MachineUsage
 from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
 
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
 """How long the Hub may take to list a job whose submission got no answer; before that, it is not sent again."""
+MEASURED_S: Final = 20.0
+"""Seconds between two measurements of a job's memory."""
 REFERENCE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 PLAINEST: Final = "cpu-basic"
 """The flavor that everybody may use."""
@@ -54,6 +57,7 @@ class HfJobsBackend:
         self._listed_s, self._silent_s, self._clock = listed_s, silent_s, SystemClock()
         self._logs: dict[str, LogStream] = {}
         self._looks: dict[str, PollResult] = {}
+        self._measured_s = 0.0
 
     @property
     def retrieval(self) -> Retrieval:
@@ -184,10 +188,23 @@ class HfJobsBackend:
             because = f"the Hub has no job {address.namespace}/{address.job}, or does not show it to this token"
             return PollResult(answer=Liveness.UNKNOWN, because=because)
         look = poll_result(state.stage, state.message)
+        if look.answer is Liveness.ALIVE and not look.waiting:
+            return replace(look, usage=self._measure(address))
         if not look.waiting:
             return look
         waited_s = self._clock.now_s() - state.made_s if state.made_s is not None else 0.0
         return replace(look, phase=waiting_phase(state.flavor, waited_s, state.message))
+
+    def _measure(self, address: JobAddress) -> MachineUsage | None:
+        """Return the memory that a running job has in use, at most once in `MEASURED_S`; None if it is not known."""
+        now_s = self._clock.now_s()
+        if now_s - self._measured_s < MEASURED_S:
+            return None
+        self._measured_s = now_s
+        try:
+            return self._hub.usage(address)
+        except HoldfastError:
+            return None  # a job may end at any moment, and nothing depends on it
 
     def _request(self, attempt_id: str, name: str) -> None:
         address = JobAddress.parse(attempt_id)

@@ -16,11 +16,13 @@ from urllib.parse import quote
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
+from holdfast.adapters.backends.hf_jobs.states import parse_usage
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.usage import MachineUsage
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, Volume
@@ -30,6 +32,8 @@ CALL_S: Final = 60.0
 """How long the Hub may take for an answer."""
 TRANSFER_S: Final = 1800.0
 """How long files may take."""
+MEASURE_S: Final = 5.0
+"""How long a measurement may take; the Hub has one every second."""
 KEEP_ALIVE_S: Final = 90.0
 """How long a stream may be silent; the Hub gives a sign of life every 30 seconds."""
 NEEDED: Final = ("run_job", "list_jobs", "create_bucket", "batch_bucket_files")
@@ -151,6 +155,15 @@ class JobsHub:
             return JobState(str(getattr(stage, "value", stage)), info.status.message or "", flavor, made_s)
 
         return self.ask("look at the job", inspect)
+
+    def usage(self, address: JobAddress) -> MachineUsage | None:
+        """Return the memory that a running job's machine has in use; None if the Hub measures none."""
+
+        def measure(api: "HfApi") -> MachineUsage | None:
+            measured = api.fetch_job_metrics(job_id=address.job, namespace=address.namespace)
+            return next(map(parse_usage, measured), None)
+
+        return self.ask("measure the job", measure, MEASURE_S)
 
     def cancel(self, address: JobAddress) -> None:
         """Cancel a job; one that has ended keeps its end."""

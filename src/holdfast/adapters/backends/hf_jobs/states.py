@@ -5,10 +5,13 @@ Source: `JobStage` of huggingface_hub 2.4.0 (`_jobs_api.py`). Messages as users 
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.event import Liveness
+from holdfast.core.numbers import is_number
+from holdfast.core.usage import MachineUsage
 from holdfast.ports import PollResult
 
 QUEUED: Final = "queued for hardware"
@@ -82,9 +85,35 @@ def fitting_flavors(flavor: str) -> list[str]:
     return [each.name for each in sorted(fitting, key=lambda each: each.usd_per_hour)[:SHOWN]]
 
 
+def parse_usage(measured: Mapping[str, Any]) -> MachineUsage:
+    """Return the memory in use from an event of `fetch_job_metrics`.
+
+    >>> gpus = {"d9": {"memory_used_bytes": 5, "memory_total_bytes": 9}, "c1": {"memory_used_bytes": 7, "memory_total_bytes": 9}}
+    >>> usage = parse_usage({"memory_used_bytes": 2, "memory_total_bytes": 8, "gpus": gpus})
+    >>> usage.memory_bytes, usage.gpu_bytes, parse_usage({}).memory_total_bytes
+    (2, 7, 0)
+    """
+    gpus = [
+        (_bytes(each, "memory_used_bytes"), _bytes(each, "memory_total_bytes"))
+        for each in (measured.get("gpus") or {}).values()
+    ]
+    gpu_bytes, gpu_total_bytes = max(gpus, default=(0, 0))
+    return MachineUsage(
+        memory_bytes=_bytes(measured, "memory_used_bytes"),
+        memory_total_bytes=_bytes(measured, "memory_total_bytes"),
+        gpu_bytes=gpu_bytes,
+        gpu_total_bytes=gpu_total_bytes,
+    )
+
+
 def _failure(message: str) -> PollResult:
     if message == "Job timeout":
         return PollResult(answer=Liveness.ENDED, because=TIMEOUT)
     found = EXIT.search(message)
     because = "" if PLAIN_EXIT.fullmatch(message) else message or "the job failed, and the Hub does not say why"
     return PollResult(answer=Liveness.ENDED, exit_code=int(found[1]) if found else None, because=because)
+
+
+def _bytes(measured: Mapping[str, Any], name: str) -> int:
+    value = measured.get(name)
+    return int(value) if is_number(value) else 0
