@@ -25,7 +25,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that is called otherwise now."""
+    """Report each argument that has another name now."""
     for each in refused(job, api, ArgumentChange.RENAMED):
         yield Finding(each.key, each.message, each.fix)
 

@@ -44,7 +44,7 @@ NONE = {"ddp_timeout", "local_rank", "repetition_penalty", "save_steps", "top_k"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each value that its argument cannot be."""
+    """Report each value of a type that its argument does not accept."""
     for call, signature in signatures(job, api):
         names = names_of(api, call.path)
         if call.via != "parser" and "TrainingArguments" not in names and "LoraConfig" not in names:
@@ -83,7 +83,7 @@ def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
 
 
 def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
-    """Object to text that begins like JSON and is none, where a config reads JSON."""
+    """Report text that begins like JSON but is not, where a config reads JSON."""
     if not {"dict", "str"} <= parameter.types or call.guard.tolerates("ValueError"):
         return
     value = call.arguments[parameter.name]
@@ -121,7 +121,7 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
 
 
 def _no_rank(call: Call) -> Iterator[Finding]:
-    """Object to an adapter without a rank: a matrix has a row at least."""
+    """Report an adapter with a rank of 0 or less: a matrix has at least one row."""
     rank = call.arguments.get("r")
     if is_whole(rank) and rank < 1:
         yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")

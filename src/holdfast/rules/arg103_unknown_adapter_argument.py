@@ -23,7 +23,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that its class does not know."""
+    """Report each argument that the adapter's or the quantization's config does not take."""
     for each in refused(job, api, ArgumentChange.ADAPTER):
         milder = each.silent and each.call.via != "file"
         message = f"{each.message} (accepted, but ignored)" if each.silent else each.message

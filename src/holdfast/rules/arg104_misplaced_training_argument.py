@@ -32,7 +32,7 @@ HINTS = {
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each argument that has its place elsewhere."""
+    """Report each argument under `train` that belongs elsewhere."""
     for name, target in KEYS.items():
         key = f"train.{name}"
         if job.get(key) is not ABSENT:

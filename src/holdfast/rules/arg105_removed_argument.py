@@ -24,7 +24,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that is gone."""
+    """Report each argument that was removed."""
     for each in refused(job, api, ArgumentChange.REMOVED):
         yield Finding(each.key, each.message, each.fix)
 

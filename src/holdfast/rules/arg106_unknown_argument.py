@@ -22,7 +22,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that nothing knows."""
+    """Report each argument that no release and no other call takes."""
     for each in refused(job, api, ArgumentChange.UNKNOWN):
         yield Finding(each.key, each.message, each.fix)
 

@@ -26,7 +26,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that is another call's."""
+    """Report each argument that belongs to another call."""
     for each in refused(job, api, ArgumentChange.MOVED):
         yield Finding(each.key, each.message, each.fix)
 

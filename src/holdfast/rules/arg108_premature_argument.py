@@ -22,7 +22,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that is not there yet."""
+    """Report each argument that a later release added."""
     for each in refused(job, api, ArgumentChange.LATER):
         yield Finding(each.key, each.message, each.fix)
 

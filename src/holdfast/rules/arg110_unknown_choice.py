@@ -41,7 +41,7 @@ OWN_TRAINER = re.compile(r"^\s*class \w+\(.*Trainer\b", re.MULTILINE)
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each word that its argument does not know."""
+    """Report each value that its argument does not accept."""
     for call, signature in signatures(job, api):
         for name in call.arguments:
             parameter = signature.parameters.get(name)

@@ -33,7 +33,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {"model_name_or_path": (), "datas
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each call that lacks an argument."""
+    """Report each call without a required argument."""
     for call, signature in signatures(job, api):
         most = signature.positional
         countable = most is not None and len(call.positional) <= most  # with more, ARG113 tells what to write
@@ -48,7 +48,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a command of TRL's that names no model, or no dataset."""
+    """Report each command of TRL that names no model or no dataset."""
     for call in job.calls:
         if not call.path.startswith("trl ") or call.guard.because or HELP & call.arguments.keys():
             continue

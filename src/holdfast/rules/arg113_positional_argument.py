@@ -24,7 +24,7 @@ SHOWN = 3
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each call with too many arguments by position."""
+    """Report each call with too many positional arguments."""
     for call, signature in signatures(job, api):
         count, most = len(call.positional), signature.positional
         if most is not None and count > most and call.via in ("call", "super", "partial") and not call.own:

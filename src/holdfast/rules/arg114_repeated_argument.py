@@ -23,7 +23,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each argument that is given twice."""
+    """Report each argument that is given twice."""
     for call, signature in signatures(job, api):
         for name in _by_position(call, signature):
             if name in call.arguments:

@@ -30,7 +30,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each method that the class does not have at these versions."""
+    """Report each method that the class does not have at these versions."""
     yield from _lost(job, api)
     for call in job.calls:
         owner, _, name = call.path.rpartition(".")
@@ -43,7 +43,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _lost(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each method that tokenizers or models had in earlier releases, of one that is loaded."""
+    """Report each method that loaded tokenizers or models had only in other releases."""
     for call in job.calls:
         owner, _, name = call.path.rpartition(".")
         kind = loaded_kind(owner)

@@ -31,7 +31,7 @@ CONVERTS = "SFTTrainer"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each trainer that is given another one's config."""
+    """Report each trainer that gets the config of another trainer."""
     for call, _ in signatures(job, api):
         given = call.arguments.get("args")
         wanted = config_of(call.path)

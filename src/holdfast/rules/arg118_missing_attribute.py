@@ -25,7 +25,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each attribute that its class does not have at these versions."""
+    """Report each attribute that the class does not have at these versions."""
     yield from missing_attributes(job, api)
 
 

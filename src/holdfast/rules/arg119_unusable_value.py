@@ -96,7 +96,7 @@ DROPOUT, TASK = "lora_dropout", "task_type"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each value that nothing can work with."""
+    """Report each value that training cannot use."""
     train, adapter = job.call("train"), job.call("peft")
     if train and not train.own and not train.guard.tolerates("ValueError"):
         yield from _training_findings(job, train)
@@ -134,7 +134,7 @@ def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Findin
 
 
 def _task_findings(job: Document, task: str) -> Iterator[Finding]:
-    """Object to a task that is not the model's: peft wraps the model for it, and writes it into the adapter's files."""
+    """Report a task that is not the model's: peft wraps the model for it, and writes it into the adapter's files."""
     method, key = job.get("method", None), f"peft.{TASK}"
     if method == "reward" and task in GENERATING:
         fault = f"{task!r} is for models that generate text; `RewardTrainer` trains a model that scores text"

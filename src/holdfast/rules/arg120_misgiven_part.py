@@ -40,7 +40,7 @@ PARSED: Final = {
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each part that is something else."""
+    """Report each trainer argument of the wrong kind."""
     trainer = job.call("trainer")
     known = (
         trainer and trainer.package in ("trl", "transformers") and trainer.name.endswith("Trainer") and not trainer.own

@@ -59,7 +59,7 @@ OWN_STEP: Final = frozenset({"OnlineDPOTrainer", "NashMDTrainer", "XPOTrainer"})
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each overridden method that cannot take what the trainer passes."""
+    """Report each overridden method that does not accept what the trainer passes."""
     for override in job.overrides:
         owner, _, name = override.path.rpartition(".")
         passed = PASSED.get(name)

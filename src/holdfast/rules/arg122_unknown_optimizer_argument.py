@@ -50,7 +50,7 @@ PAIR: Final = "betas"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each keyword that is not taken."""
+    """Report each keyword that the optimizer does not take."""
     for call in job.calls:
         takes = TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
         if takes is None or call.own or call.guard.tolerates("TypeError"):

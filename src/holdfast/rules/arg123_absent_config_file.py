@@ -20,7 +20,7 @@ from holdfast.core.text import Place
 
 
 def check(absent_files: Mapping[str, Place]) -> Iterator[Finding]:
-    """Object to each file that is not there."""
+    """Report each config file that does not exist."""
     for index, (name, place) in enumerate(absent_files.items()):
         yield Finding(f"launch.absent.{index}", f"there is no file `{name}`", place=place)
 

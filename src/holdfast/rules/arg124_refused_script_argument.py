@@ -41,7 +41,7 @@ OPTION: Final = re.compile(r"-(?![\d.])")
 
 
 def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> Iterator[Finding]:
-    """Object to each option that the parser refuses, and to each that it lacks."""
+    """Report each option that the parser refuses, and each required option that is missing."""
     parsed = [(call, call.parser) for call in job.calls if call.parser]
     yield from _misread(job, script_arguments or ())
     if script_arguments is None or len(parsed) != 1 or "sys.argv" in job.text:
@@ -59,7 +59,7 @@ def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> It
 
 
 def _misread(job: Document, words: Sequence[str | Unknown]) -> Iterator[Finding]:
-    """Object to each word that cannot be converted to the type of a field of the script's own dataclass."""
+    """Report each word that cannot be converted to the type of its field in the script's dataclass."""
     for call in () if "sys.argv" in job.text else job.calls:
         fields = {each.name: each for each in call.fields if each.types <= CONVERTED and not _may_pass(call)}
         for index, word in enumerate(words):
@@ -77,7 +77,7 @@ def _is_misread(field: Parameter, word: str) -> bool:
 
 
 def _refused(job: Document, call: Call, options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[Finding]:
-    """Object to the first value that the parser refuses, and to required options that are not given."""
+    """Report the first value that the parser refuses, and the required options that are missing."""
     if refused := refused_words(options.every, given):
         key = KEY if refused.index is None else f"{KEY}.{refused.index}"
         yield Finding(key, f"the script's parser refuses it: {refused.because}", place=_place(job, key, call))

@@ -28,7 +28,7 @@ NEAR: Final = 0.7
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each attribute that the program's own settings lack."""
+    """Report each attribute that the program's own settings do not have."""
     for read in job.reads:
         lacks = read.own is not None and read.name not in read.own.names and not read.name.startswith("_")
         if read.own and lacks and not read.guard.tolerates("AttributeError"):

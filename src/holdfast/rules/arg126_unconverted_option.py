@@ -30,7 +30,7 @@ NUMBERS_OF_ADAPTERS = {"r", "lora_alpha", "lora_dropout"}
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each option that gives its argument another type."""
+    """Report each option that gives its argument a value of another type."""
     for call, signature in signatures(job, api) if any(call.options for call in job.calls) else ():
         names = names_of(api, call.path)
         adapts = "LoraConfig" in names

@@ -25,7 +25,7 @@ OLD, NEW, SINCE = "tokenizer", "processing_class", "4.46.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each method that needs what it does not get."""
+    """Report each callback method that needs an argument which the trainer does not pass."""
     if not since(api, "transformers", SINCE):
         return
     for override in job.overrides:

@@ -29,7 +29,7 @@ FEWEST = 2  # one completion alone has no advantage over another
 
 
 def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
-    """Object to each batch that does not hold whole groups."""
+    """Report each batch that is not a multiple of `num_generations`."""
     if not makes_groups(job, api):
         return
     yield from _two_sizes(job, api)

@@ -25,7 +25,7 @@ DOWNLOAD = Fix("download the rows instead", (Remove(STREAMING),), safe=False)
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a stream without an end, and to one that is to be split."""
+    """Report a stream without `max_steps`, and one that is to be split."""
     return _in_job_file(job) if job.kind == "job" else _in_program(job)
 
 

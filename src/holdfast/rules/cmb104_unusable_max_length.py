@@ -31,7 +31,7 @@ ENFORCED = "1.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a length that is missing, or that nothing keeps to."""
+    """Report a `max_length` that is missing, or that has no effect."""
     if job.kind == "job":
         if job.get("method") == "sft":
             yield from _judged("train", lambda name: setting(job, name), api)

@@ -27,7 +27,7 @@ ARGUMENT = "peft_config"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each trainer that is to add an adapter to a model which has one."""
+    """Report each trainer that adds an adapter to a model which has one."""
     for made, raised in refusals(job, api, "two-adapters"):
         call = made.call
         key = f"{call.key}.{ARGUMENT}"

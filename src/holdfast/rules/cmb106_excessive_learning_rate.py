@@ -36,7 +36,7 @@ OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a rate that is too high for the optimizer; nothing where the optimizer is the script's own."""
+    """Report a learning rate that is too high for the optimizer, unless the optimizer is the script's own."""
     yield from _decayed(job)
     rate = job.get(KEY, None)
     if not isinstance(rate, int | float) or isinstance(rate, bool) or not rate >= SUSPECT:
@@ -55,7 +55,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _decayed(job: Document) -> Iterator[Finding]:
-    """Object to a weight decay that takes a tenth of each weight in each step."""
+    """Report a weight decay that removes a tenth of each weight in each step."""
     decay, rate = job.get(DECAY, None), job.get(KEY, None)
     if isinstance(decay, int | float) and isinstance(rate, int | float) and WIPED <= decay * rate < inf:
         yield Finding(

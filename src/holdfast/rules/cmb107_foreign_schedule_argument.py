@@ -29,7 +29,7 @@ READ_FROM = "4.40.2"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to keywords that no parameter of the schedule has."""
+    """Report keywords that the schedule does not take."""
     train, given = job.call("train"), job.get(KWARGS, None)
     if train is None or not isinstance(given, Mapping) or not since(api, "transformers", READ_FROM):
         return

@@ -29,7 +29,7 @@ SHARES = "5.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a learning rate that never gets there."""
+    """Report a warm-up that lasts as long as the training, or longer."""
     warmup, steps = job.get(KEY, None), job.get(STEPS, None)
     if not _is_count(warmup) or not _is_count(steps) or warmup < steps:
         return

@@ -31,7 +31,7 @@ TRAINED_BESIDES = ("use_dora", "modules_to_save", "trainable_token_indices", "al
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each setting by which nothing is learned."""
+    """Report each setting with which training changes no weight."""
     if job.kind == "script" and ".train(" not in job.text:
         return
     yield from _training_findings(job, api)

@@ -25,7 +25,7 @@ KEY, FUNCTION = "train.completion_only_loss", "trainer.formatting_func"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a function whose texts have no completions."""
+    """Report `completion_only_loss` with a formatting function."""
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.name != "SFTTrainer" or not since(api, "trl", "0.18.0"):
         return

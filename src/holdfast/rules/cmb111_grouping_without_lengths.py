@@ -33,7 +33,7 @@ OWN_TRAINER = re.compile(r"^\s*class \w+\(.*Trainer\b", re.MULTILINE)
 
 
 def check(job: Document, api: Api, columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
-    """Object to each grouping of rows whose lengths the sampler cannot know."""
+    """Report each grouping by length of rows whose lengths the sampler cannot know."""
     for call in calls_of(job, api):
         name = _grouping(api, call)
         if name is None or OWN_TRAINER.search(job.text) or job.get("dataset.streaming", default=False):

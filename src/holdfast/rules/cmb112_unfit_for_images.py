@@ -29,7 +29,7 @@ REFUSED: Final = {"packing": True, "padding_free": True, "truncation_mode": "kee
 
 
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
-    """Object to each of the settings."""
+    """Report each setting that `SFTTrainer` refuses for images."""
     trainer = trainer_of_trl(job)
     trains = job.get("method", None) == "sft" and (trainer is None or trainer.name == "SFTTrainer")
     if not trains or not rows_are_raw(job) or not since(api, "trl", READ):

@@ -45,7 +45,7 @@ REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dat
 
 
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
-    """Object to columns that do not do."""
+    """Report columns that the method cannot train on."""
     method = job.get("method", None)
     if method not in tuple(Method):
         return

@@ -24,7 +24,7 @@ PARTS = ("dataset.split", "dataset.eval_split", "dataset.config")
 
 
 def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
-    """Object to data that cannot be read, and to too few rows."""
+    """Report data that cannot be read, and a held-out fraction that leaves one part empty."""
     if dataset.problem:
         named = (key for key in PARTS if dataset.absent_part and job.get(key, None) == dataset.absent_part)
         yield Finding(next(named, "dataset"), dataset.problem)

@@ -28,7 +28,7 @@ SPLIT = 4  # the position of `split` among load_dataset's parameters
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a whole dictionary."""
+    """Report a dictionary of splits where one split is needed."""
     trainer = job.call("trainer")
     given = trainer.arguments.get("train_dataset") if trainer else None
     loads = [call for call in job.calls if call.path == "datasets.load_dataset"]

@@ -23,7 +23,7 @@ WHOLE = 100
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each split that is none."""
+    """Report each split that datasets cannot parse."""
     for call in job.calls:
         written = call.arguments.get("split") if call.path == "datasets.load_dataset" else None
         if not isinstance(written, str) or call.guard.tolerates("ValueError"):

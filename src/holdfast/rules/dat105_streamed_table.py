@@ -26,7 +26,7 @@ LOAD = "datasets.load_dataset"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each thing that a stream cannot do."""
+    """Report each use of a stream that only a table allows."""
     loads = [call for call in job.calls if call.path == LOAD]
     if len(loads) != 1 or loads[0].open or job.get(f"{loads[0].key}.streaming", default=False) is not True:
         return

@@ -23,7 +23,7 @@ RETIRED = "4.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each program."""
+    """Report each loading script."""
     if not since(api, "datasets", RETIRED):
         return
     for call in job.calls:

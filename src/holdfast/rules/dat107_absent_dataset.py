@@ -24,7 +24,7 @@ from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each dataset that is not there, once."""
+    """Report each dataset that does not exist, once."""
     hints = {seen.reference.name: seen.hint for seen in datasets}
     for reference, repo in once(repositories(job, datasets, own_token=True)):
         if repo.exists:

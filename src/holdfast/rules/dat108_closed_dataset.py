@@ -29,7 +29,7 @@ HOW = {
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each dataset that is closed, once."""
+    """Report each closed dataset once."""
     for reference, repo in once(repositories(job, datasets)):
         if repo.exists and not repo.readable:
             yield finding(reference, f"the files of `{repo.name}` are closed to you: {HOW[repo.gated]}")

@@ -20,7 +20,7 @@ from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each choice that is not made."""
+    """Report each dataset with several configurations of which none is chosen."""
     open_ones = ((reference, fact) for reference, fact in found_references(job, datasets) if reference.config is None)
     for reference, dataset in once(open_ones):
         if len(dataset.configs) > 1 and dataset.default_config is None and not reference.key.startswith("evaluate."):

@@ -26,7 +26,7 @@ NEAR = 0.8
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each configuration that is not there, once."""
+    """Report each configuration that the dataset does not have, once."""
     spoken = set[str]()
     for reference, dataset in found_references(job, datasets):
         config = reference.config

@@ -29,7 +29,7 @@ EVALUATED = ("dataset.eval_split", "dataset_test_split")
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each split that is not there."""
+    """Report each split that the dataset does not have."""
     for reference, dataset in found_references(job, datasets):
         there = dataset.configs.get(reference.config or dataset.default_config or "", {})
         if not there or reference.files or reference.split is None:

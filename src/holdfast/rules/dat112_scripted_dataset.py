@@ -26,7 +26,7 @@ RETIRED = "4.0.0"
 
 
 def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each program, once."""
+    """Report each dataset that needs a loading script, once."""
     if not since(api, "datasets", RETIRED):
         return
     for reference, dataset in once(found_references(job, datasets)):

@@ -31,7 +31,7 @@ ELSEWHERE = ("://", "::", "{", "..")
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to files none of which is there."""
+    """Report files that the dataset does not have."""
     for reference, dataset in found_references(job, datasets):
         repo = dataset.repo
         if repo is None or not repo.files or not is_there(repo):

@@ -27,7 +27,7 @@ EVALUATED = "dataset.eval_split"
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each split of which nothing is left."""
+    """Report each split slice without rows."""
     for reference, dataset in found_references(job, datasets):
         lengths = split_lengths(reference, dataset)
         if any(lengths.values()) and count_rows(reference, dataset) == 0:

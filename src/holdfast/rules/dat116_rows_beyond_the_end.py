@@ -34,7 +34,7 @@ WISH = "dataset.rows"
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to rows that are not there."""
+    """Report a selection of more rows than the dataset has."""
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
     is_limit = job.place(WISH).origin == CHOSEN  # of a scenario: at most so many

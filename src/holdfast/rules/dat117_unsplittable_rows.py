@@ -34,7 +34,7 @@ USUAL = 0.25
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each split that cannot be made."""
+    """Report each split in which one part is empty."""
     loads = [call for call in job.calls if call.path == LOAD]
     splits = [
         call

@@ -27,7 +27,7 @@ SIZE, ACCUMULATED, DROPS = "per_device_train_batch_size", "gradient_accumulation
 
 
 def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
-    """Object to a batch that the data cannot fill."""
+    """Report a batch that the data cannot fill."""
     size, accumulated = setting(job, SIZE), setting(job, ACCUMULATED)
     apart = job.get("dataset.streaming", None) is True or job.get("train.packing", None) not in (None, False)
     if job.get("method") not in METHODS or apart or not is_count(size) or not is_count(accumulated):

@@ -25,7 +25,7 @@ GB = 1_000_000_000
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]], machine: Machine) -> Iterator[Finding]:
-    """Object to the first dataset for which there is no room."""
+    """Report the first dataset that is larger than the free disk space."""
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
     unmeasured = ""

@@ -26,7 +26,7 @@ SPELLED = {"list": "a list", "dict": "a record"}
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a function that does not return a text."""
+    """Report a formatting function that does not return text."""
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or not trainer.name.endswith("SFTTrainer"):
         return

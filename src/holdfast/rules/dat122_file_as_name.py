@@ -37,7 +37,7 @@ POSITION = 1
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each file that stands for a name."""
+    """Report each file that is passed as a dataset name."""
     for call in job.calls:
         if call.path.startswith("trl "):
             yield from _of_command(job, call)
@@ -53,7 +53,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _of_command(job: Document, call: Call) -> Iterator[Finding]:
-    """Object to a file that a command of TRL's is to load by its name."""
+    """Report a file that a command of TRL would load as a dataset name."""
     name = job.get(NAMED, None)
     if not call.open and isinstance(name, str) and FILE.fullmatch(name):
         yield Finding(

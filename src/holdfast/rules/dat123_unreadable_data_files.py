@@ -24,7 +24,7 @@ from holdfast.core.reference import DataFiles, Lookup, Reference
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to data that cannot be read."""
+    """Report local data files that cannot be read."""
     for seen in local_data:
         reference = seen.reference
         if reference.certain and stands(job, reference) and seen.fact.problem:

@@ -36,7 +36,7 @@ FIRST = frozenset({"remove_columns", "select_columns", "rename_column", "rename_
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each column that the data lacks."""
+    """Report each column that the data lacks."""
     calls = [call for call in job.calls if call.path.startswith("datasets.") and call.name in NAMING]
     if not calls:
         return

@@ -28,7 +28,7 @@ PAIR = frozenset({"prompt", "completion"})
 
 
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
-    """Object to a function that makes one text of pairs."""
+    """Report a formatting function that joins a prompt and its completion into one text."""
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.name != "SFTTrainer" or not since(api, "trl", "0.18.0"):
         return

@@ -29,7 +29,7 @@ FUNCTION: Final = "function"
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Object to each function that reads what no row has."""
+    """Report each function that reads a key which no row has."""
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in job.calls:
         if call.name not in METHODS or not call.path.startswith("datasets."):

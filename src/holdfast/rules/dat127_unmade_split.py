@@ -36,7 +36,7 @@ BUILDERS: Final = frozenset({"csv", "json", "parquet", "text"})
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each split that is taken and was not made."""
+    """Report each split that is read, but missing from the data."""
     calls = [untracked(call) for call in job.calls]
     if any(_splits(job, call) for call in calls):
         _note_hidden(job)

@@ -46,7 +46,7 @@ NEAR: Final = 0.75
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each argument that is nearly the name of another."""
+    """Report each argument whose name is almost that of another."""
     for call in job.calls:
         if (
             call.path != "datasets.load_dataset"

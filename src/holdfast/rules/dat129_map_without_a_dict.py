@@ -25,7 +25,7 @@ SPELLED: Final[Mapping[str, str]] = {"list": "a list", "number": "a number", "te
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each function whose result `map` cannot merge into a row."""
+    """Report each function whose result `map` cannot merge into a row."""
     for call in job.calls:
         function = _mapped(call)
         if function is None or function.returns not in SPELLED or call.guard.tolerates("TypeError"):

@@ -35,7 +35,7 @@ KEPT_BY_TRL: Final = frozenset({"messages", "prompt", "completion"})
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each collator that would miss a column."""
+    """Report each collator that reads a column which the trainer drops."""
     trainer = job.call("trainer")
     if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.open:
         return

@@ -28,7 +28,7 @@ BY, MIX, ROWS, STREAMING = "dataset.by", "dataset.mix", "dataset.rows", "dataset
 
 
 def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
-    """Object to a column, a dataset or rows that are not there."""
+    """Report a column, a dataset or rows that the data does not have."""
     listed = job.get(MIX, None)
     others = listed if isinstance(listed, list) else []
     keys = ["dataset", *(f"{MIX}.{at}" for at in range(len(others)))]
@@ -82,10 +82,10 @@ def _weight(value: object) -> float:
 
 
 def _require_seen(value: object, key: str) -> None:
-    """Object to a value that the source hides, or a mapping with one.
+    """Check that the source shows a value, and the values of a mapping.
 
     Raises:
-        MissingFactError: It does.
+        MissingFactError: It hides one.
     """
     values = value.values() if isinstance(value, dict) else [value]
     if hidden := next((each for each in values if isinstance(each, Unknown)), None):

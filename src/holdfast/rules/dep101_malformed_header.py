@@ -40,7 +40,7 @@ class CommentBlock:
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to the first thing that ends the reading of the header."""
+    """Report the first error at which uv stops parsing the header."""
     if job.kind != "script" or is_notebook(job.path):
         return
     blocks = list(_blocks(job.text.splitlines()))

@@ -25,7 +25,7 @@ SAYS_SOMETHING = re.compile(r"\s*#\s*(dependencies|requires-python)\s*=")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each near miss, unless a real header is there as well."""
+    """Report each block that looks like a header, unless the script has a real one."""
     lines = job.text.splitlines() if job.kind == "script" and not is_notebook(job.path) else []
     if OPENING in lines:
         return

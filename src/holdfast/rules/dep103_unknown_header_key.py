@@ -26,7 +26,7 @@ KNOWN = ("dependencies", "requires-python", "tool")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each key that no tool knows."""
+    """Report each key of the header that no tool reads."""
     header = find_header(job.text) if job.kind == "script" else ""
     try:
         names = parse_toml("\n".join(line[2:] for line in header.splitlines()[1:-1]))

@@ -27,7 +27,7 @@ from holdfast.core.notebook import is_notebook
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the first import of each package that is not there."""
+    """Report the first import of each package that the header does not install."""
     declared = job.get(REQUIREMENTS, None)
     if not isinstance(declared, list) or _installs_itself(job):
         return

@@ -22,7 +22,7 @@ MEANT = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pil": "pillow", "cv2": "o
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each name of a module."""
+    """Report each requirement that is the name of a module."""
     for key, requirement in declared_requirements(job).items():
         if not requirement.url and (meant := MEANT.get(requirement.name)):
             name = requirement.text[: len(requirement.name)]

@@ -37,7 +37,7 @@ SettingNeed = tuple[str, tuple[str, ...]]
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each setting that nothing declared can serve."""
+    """Report each setting whose package the header does not install."""
     declared = job.get(REQUIREMENTS, None)
     if not isinstance(declared, list) or _is_read_by_none(job):
         return

@@ -36,7 +36,7 @@ class ResolvedVersions(Protocol):
 
 
 def check(job: Document, resolution: ResolvedVersions) -> Iterator[Finding]:
-    """Object to a conflict, at the first requirement that is part of it."""
+    """Report a conflict of requirements at the first one that is part of it."""
     if resolution.conflict:
         texts = [each for each in resolution.declared.values() if f"`{each.text}`" in resolution.conflict]
         place = texts[0].place if texts and texts[0].place.line else None

@@ -23,7 +23,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each pin that names no release."""
+    """Report each pin to a version that was never released."""
     for key, requirement in declared_requirements(job).items():
         if requirement.pin and (near := _neighbours(requirement.name, requirement.pin)):
             wanted = f"{requirement.name} {requirement.pin}"

@@ -24,7 +24,7 @@ OTHER_BUILDS = ("extra-build-dependencies", "no-build-isolation", "find-links", 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each package whose build is bound to fail."""
+    """Report each package whose build fails without torch."""
     header = find_header(job.text)
     if any(each in header for each in OTHER_BUILDS):
         return

@@ -25,7 +25,7 @@ RETIRED = "1.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to both ways of asking for it."""
+    """Report the variable and the package extra that no longer make downloads faster."""
     if not since(api, "huggingface_hub", RETIRED):
         return
     if job.get(VARIABLE, None) in ("1", "ON", "YES", "TRUE", "True", "true", 1, True):

@@ -30,7 +30,7 @@ STARTING = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subpr
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to the first start of each tool that nobody installs."""
+    """Report the first start of each tool that neither the script nor its header installs."""
     if not isinstance(job.get(REQUIREMENTS, None), list):
         return
     named = {each.name for each in declared_requirements(job).values()}

@@ -26,7 +26,7 @@ HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "dataset
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each pin that Unsloth does not take."""
+    """Report each pin that Unsloth does not allow."""
     declared = declared_requirements(job)
     unsloth = [each for each in declared.values() if each.name == "unsloth" and not each.pin and not each.url]
     if not unsloth or "<" in unsloth[0].specifier:

@@ -29,7 +29,7 @@ SHARES = ("vllm", "deepspeed", "accelerate", "ray", "torchrun", "sglang")  # it 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each job that pays for GPUs it does not use."""
+    """Report each job that pays for GPUs which it does not use."""
     for sent in submissions(job):
         flavor = sent.given("flavor")
         found = load_flavors().get(flavor) if isinstance(flavor, str) else None

@@ -23,7 +23,7 @@ SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a device map beside FSDP or DeepSpeed."""
+    """Report a `device_map` that spreads the model in a run with FSDP or DeepSpeed."""
     device_map = job.get(MAP, None)
     if device_map not in SPREADING or not any(call.key == "model" for call in job.calls):
         return  # a name that TRL loads itself loses its map again

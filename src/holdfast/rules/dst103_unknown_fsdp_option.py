@@ -26,7 +26,7 @@ FIRST_VERSION = frozenset({"no_shard", "hybrid_shard", "hybrid_shard_zero2"})
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each word that is no option."""
+    """Report each sharding option that does not exist."""
     words = _words(job.get(KEY, None))
     if not words or any(call.guard.tolerates("ValueError") for call in job.calls if call.key == "train"):
         return

@@ -38,7 +38,7 @@ OWN_WAY = frozenset({"fp16", "bf16"})  # TRL turns bf16 on where nothing is said
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each value that differs."""
+    """Report each value of a DeepSpeed config that differs from the trainer's config."""
     config = job.get(KEY, None)
     call = job.call("train")
     if not isinstance(config, Mapping) or call is None or call.guard.tolerates("ValueError"):

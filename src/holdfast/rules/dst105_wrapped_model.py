@@ -22,7 +22,7 @@ WRAPPERS = ("DataParallel", "DistributedDataParallel")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a wrapper in the place of a model."""
+    """Report a wrapped model that is passed to a trainer."""
     trainer = job.call("trainer")
     if trainer is None or trainer.guard.tolerates("AttributeError"):
         return

@@ -28,7 +28,7 @@ MEANT = {"gpu": "cuda", "gpu:0": "cuda:0", "cuda0": "cuda:0", "automatic": "auto
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a text that torch and transformers cannot read."""
+    """Report a `device_map` that neither torch nor transformers can read."""
     device_map = job.get(KEY, None)
     if not isinstance(device_map, str) or device_map in WAYS or DEVICE.fullmatch(device_map):
         return

@@ -21,7 +21,7 @@ KWARGS, UNUSED = "train.gradient_checkpointing_kwargs", "train.ddp_find_unused_p
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to the two together."""
+    """Report a search for unused parameters together with reentrant checkpointing."""
     settings = job.get(KWARGS, None)
     reentrant = isinstance(settings, Mapping) and settings.get("use_reentrant") is True
     if not reentrant or job.get(UNUSED, None) is not True or not _is_on(job):

@@ -25,7 +25,7 @@ TYPES = frozenset({"float16", "bfloat16", "float32", "float64", "half", "double"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each cast of packed weights."""
+    """Report each cast of a quantized model."""
     for call in job.calls:
         loaded, _, method = call.path.partition("().")
         if not loaded.startswith("transformers.") or not loaded.endswith(LOADS) or call.guard.tolerates("ValueError"):

@@ -24,7 +24,7 @@ SHARING = ("vllm", "sglang")  # a server may have the other GPUs
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to processes without a GPU, and to GPUs without a process."""
+    """Report processes without a GPU, and GPUs without a process."""
     if not backend_of(job).has_flavors:
         return
     hardware = job.get("where.hardware", None)

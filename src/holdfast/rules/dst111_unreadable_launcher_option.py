@@ -47,7 +47,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, re.Pattern[str], str]]]] = {
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each value that its launcher refuses."""
+    """Report each value that the launcher cannot parse."""
     launcher = _launcher(job)
     section = job.get("where", None)
     where: Mapping[str, object] = section if isinstance(section, Mapping) else {}

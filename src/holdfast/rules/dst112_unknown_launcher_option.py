@@ -22,7 +22,7 @@ KEY = "launch.unknown_options"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each option that its launcher does not take."""
+    """Report each option that no release of the launcher has."""
     listed = job.get(KEY, [])
     for index in range(len(listed) if isinstance(listed, list) else 0):
         launcher, option = job.get(f"{KEY}.{index}.launcher", None), job.get(f"{KEY}.{index}.option", None)

@@ -22,7 +22,7 @@ KEY = "launch.misspelt"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each word that starts nothing."""
+    """Report each misspelt command."""
     listed = job.get(KEY, [])
     for index in range(len(listed) if isinstance(listed, list) else 0):
         word, meant = job.get(f"{KEY}.{index}.word", None), job.get(f"{KEY}.{index}.meant", None)

@@ -27,7 +27,7 @@ NAMED = "where.accelerate_config"
 
 
 def check(job: Document, accelerate_file: Mapping[str, object] | None) -> Iterator[Finding]:
-    """Object to each key that there is not, and to a kind of distribution that there is not."""
+    """Report each unknown key, and an unknown kind of distribution."""
     if accelerate_file is None or accelerate_file.get("compute_environment", HERE) != HERE:
         return
     unknown = [str(name) for name in accelerate_file if name not in KEYS]

@@ -21,7 +21,7 @@ KEY = "launch.severed"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each option that is run as a command."""
+    """Report each option that the shell runs as a command."""
     listed = job.get(KEY, [])
     for index in range(len(listed) if isinstance(listed, list) else 0):
         option = job.get(f"{KEY}.{index}", None)

@@ -26,7 +26,7 @@ HOLD_OUT = Fix("hold out a tenth of the rows", (Set("dataset.eval_fraction", 0.1
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each setting that needs evaluation data, where there is none."""
+    """Report each setting that needs evaluation data, where there is none."""
     return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
 
 

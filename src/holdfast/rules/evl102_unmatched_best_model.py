@@ -39,7 +39,7 @@ WATCHING = ("reduce_lr_on_plateau", "greedy")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to saving and evaluating that do not meet, in a job that evaluates."""
+    """Report checkpoints and evaluations that do not coincide, in a job that evaluates."""
     return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
 
 

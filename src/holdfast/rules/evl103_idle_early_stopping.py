@@ -28,7 +28,7 @@ LENIENT = "4.49.0"  # from here on it does without `load_best_model_at_end`
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to early stopping that has nothing to go by."""
+    """Report early stopping without an evaluation or a metric."""
     made = {each.call.key: each for each in constructions(job, api)}
     for each in made.values():
         config = each.call.arguments.get("args")

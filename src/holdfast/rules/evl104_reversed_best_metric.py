@@ -23,7 +23,7 @@ MORE = ("accuracy", "f1", "accuracies")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a direction that is the metric's opposite."""
+    """Report a `greater_is_better` that is the opposite of the metric's direction."""
     greater = job.get(KEY, None)
     if not isinstance(greater, bool):
         return

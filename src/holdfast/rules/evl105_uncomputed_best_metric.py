@@ -33,7 +33,7 @@ BY_POSITION = 2
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a metric that the script's function does not return."""
+    """Report a metric that the script's function does not return."""
     trainer, metric = job.call("trainer"), job.get(KEY, None)
     if (
         trainer is None
@@ -55,7 +55,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
-    """Object to a metric that neither the trainer nor the script's function computes."""
+    """Report a metric that neither the trainer nor the script's function computes."""
     metrics = trainer.arguments.get("compute_metrics")
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
@@ -70,7 +70,7 @@ def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
 
 
 def _of_several(job: Document, metric: object, sets: Mapping[object, object], trainer: Call) -> Iterator[Finding]:
-    """Object to a metric that none of several evaluation sets has."""
+    """Report a metric that none of several evaluation sets has."""
     if metric is None and job.get(BEST, None) is True:
         metric = DEFAULT
     if not isinstance(metric, str) or not all(isinstance(name, str) for name in sets):

@@ -25,7 +25,7 @@ NAMES = ("eval_strategy", "evaluation_strategy")  # today's, and that before tra
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each config that says how often to evaluate, and not that it is to be done."""
+    """Report each config with `eval_steps`, but without evaluation."""
     made = {each.call.key: each for each in constructions(job, api)}
     for each in made.values():
         config = each.call.arguments.get("args")

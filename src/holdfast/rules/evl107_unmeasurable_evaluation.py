@@ -24,7 +24,7 @@ from holdfast.core.nearest import nearest
 
 
 def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[str, str]) -> Iterator[Finding]:
-    """Object to each metric, condition, function and file that is not there."""
+    """Report each metric, condition, function and file of an evaluation that does not exist."""
     yield from _metrics(job, "samples.metric", OF_ANSWERS, files)
     given = job.get("evaluate", None)
     for index in range(len(given) if isinstance(given, list) else 0):

@@ -23,7 +23,7 @@ KEY, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a metric of answers that is not computed, and to its opposite direction."""
+    """Report a metric of answers that is not computed, or whose direction is reversed."""
     if job.get("method", "") not in MEASURED:  # trainers of the others log metrics of the same names
         return
     given = job.get(KEY, None)

@@ -22,7 +22,7 @@ FAULT = "is not a name for a repository: write `owner/name`, of letters, digits,
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each name that no repository can have."""
+    """Report each repository name that the Hub does not accept."""
     for key in ("output.push_to", "train.hub_model_id"):
         named = job.get(key, None)
         if isinstance(named, str) and not is_repository(named):

@@ -23,7 +23,7 @@ PUSH, SECRETS = "output.push_to", "environment.secrets"
 
 
 def check(job: Document, hub_token: bool) -> Iterator[Finding]:  # noqa: FBT001 - a fact, handed over by its name
-    """Object to a push that nobody is allowed to make."""
+    """Report a push without a token."""
     if not job.get(PUSH, None):
         return
     secrets = job.get(SECRETS, None)

@@ -39,7 +39,7 @@ FEW = 8
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each secret, by its key or its place alone."""
+    """Report each secret by its key or its place; the message does not show it."""
     if job.kind == "script":
         yield from _in_text(job)
     for path, value in leaves(job.values):

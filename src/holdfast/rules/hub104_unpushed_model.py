@@ -25,7 +25,7 @@ PUSHING = ("push_to_hub", "save_model", "upload_folder", "upload_large_folder", 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a push that never comes."""
+    """Report a `push_to_hub` that pushes nothing."""
     if job.get(PUSH, None) is not True or not any(call.name == "train" for call in job.calls):
         return
     if any(call.name in PUSHING for call in job.calls) or any(f".{name}(" in job.text for name in PUSHING):

@@ -26,7 +26,7 @@ FOLDERS = ("last-checkpoint", "checkpoint-")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a push without what is downloaded later."""
+    """Report a push that does not include the checkpoint which the script downloads later."""
     wanted = [call for call in job.calls if call.name in DOWNLOADS and _references(call.arguments)]
     if not wanted or job.get("train.push_to_hub", None) is not True:
         return

@@ -26,7 +26,7 @@ NAME = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each value that stands for another and will not be looked up."""
+    """Report each secret whose value is the name of a variable."""
     for call in job.calls:
         if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
             continue

@@ -23,7 +23,7 @@ PUSHING = ("push_to_hub", "upload_folder(", "upload_large_folder(")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to the first setting of a push that is not made."""
+    """Report the first Hub setting of a config without `push_to_hub`."""
     call = job.call("train")
     if call is None or call.via != "call" or any(each in job.text for each in PUSHING):
         return

@@ -24,7 +24,7 @@ TAKING = ("transformers.AutoTokenizer.from_pretrained", "transformers.AutoConfig
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each call that drops it."""
+    """Report each call that ignores `use_auth_token`."""
     if not since(api, "transformers", REMOVED):
         return
     for call in job.calls:

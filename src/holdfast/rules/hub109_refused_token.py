@@ -30,7 +30,7 @@ def check(
     datasets: Sequence[Lookup[Dataset]],
     models: Sequence[Lookup[ModelFacts]],
 ) -> Iterator[Finding]:
-    """Object to the token once, at the first thing that it is needed for."""
+    """Report the token once, at the first setting that needs it."""
     if account.token != REFUSED:
         return
     references = (each.reference for each in (*targets, *datasets, *models))

@@ -23,7 +23,7 @@ from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each push that a reading token would make."""
+    """Report each push with a read-only token."""
     return refused_pushes(job, account, targets, "read-only", "create one with write access")
 
 

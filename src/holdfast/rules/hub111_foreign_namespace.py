@@ -23,7 +23,7 @@ from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each owner that is somebody else."""
+    """Report each owner that is neither the user nor one of the user's organizations."""
     return refused_pushes(job, account, targets, "namespace")
 
 

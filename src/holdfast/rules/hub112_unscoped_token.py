@@ -23,7 +23,7 @@ from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each push that the token does not stretch to."""
+    """Report each push to a target for which the token has no write permission."""
     return refused_pushes(job, account, targets, "scope", "give it `Write access to contents` there")
 
 

@@ -21,7 +21,7 @@ from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each organization in which the user does not write."""
+    """Report each organization in which the user has a read-only role."""
     return refused_pushes(job, account, targets, "role", "ask one of its admins")
 
 

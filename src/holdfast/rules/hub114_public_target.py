@@ -26,7 +26,7 @@ ON = (True, "True", "true")
 
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each wish that will not be heard."""
+    """Report each private push to an existing public repository."""
     for reference, target in once(
         (reference, fact) for reference, fact in found_references(job, targets) if _is_private(job, reference)
     ):

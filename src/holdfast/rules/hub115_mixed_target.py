@@ -27,7 +27,7 @@ COMMAND = "train.use_peft"
 
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each repository that would hold both."""
+    """Report each repository that would hold both a model and an adapter."""
     for reference, target in once(found_references(job, targets)):
         if reference.key not in TRAINED or target.repo is None or not target.repo.exists:
             continue

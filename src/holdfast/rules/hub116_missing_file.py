@@ -27,7 +27,7 @@ WILD = "*?["
 
 
 def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
-    """Object to files that are not there."""
+    """Report files that the repository does not have."""
     for reference, repo in found_references(job, repo_files):
         missing = [name for name in reference.files if not any(_fits(each, name) for each in repo.files)]
         call = call_of(job, reference)

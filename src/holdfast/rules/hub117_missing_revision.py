@@ -31,7 +31,7 @@ def check(
     models: Sequence[Lookup[ModelFacts]],
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
-    """Object to each revision that is not there."""
+    """Report each revision that the repository does not have."""
     for reference, repo in repositories(job, datasets, models, repo_files):
         if reference.revision and repo.exists and repo.commit is None:
             has = f"; it has {some_of(repo.revisions)}" if repo.revisions else ""

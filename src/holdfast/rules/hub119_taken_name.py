@@ -22,7 +22,7 @@ ALLOWS = "exist_ok"
 
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each repository that cannot be made again."""
+    """Report each `create_repo` for a repository that exists."""
     for reference, target in found_references(job, targets):
         call = call_of(job, reference)
         if call is None or call.name != "create_repo" or call.open or target.repo is None or not target.repo.exists:

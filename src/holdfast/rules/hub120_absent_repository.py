@@ -29,7 +29,7 @@ def check(
     models: Sequence[Lookup[ModelFacts]],
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
-    """Object to each repository that is not there, and that nothing else of the program names."""
+    """Report each missing repository that no other setting of the program names."""
     elsewhere = {(each.reference.repo_kind, each.reference.name) for each in (*datasets, *models)}
     for reference, repo in once(found_references(job, repo_files, own_token=True)):
         # A name without an owner may be a folder, where the program runs.

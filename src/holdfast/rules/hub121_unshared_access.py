@@ -28,7 +28,7 @@ SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
 def check(
     job: Document, datasets: Sequence[Lookup[Dataset]], models: Sequence[Lookup[ModelFacts]]
 ) -> Iterator[Finding]:
-    """Object to the first repository that the job cannot read there."""
+    """Report the first private or gated repository that the remote job cannot read."""
     secrets = job.get(SECRETS, None)
     passed_on = secrets if isinstance(secrets, list) else []
     variables = job.get("environment.variables", None)

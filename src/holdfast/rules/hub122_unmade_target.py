@@ -26,7 +26,7 @@ MAKING = ("create_repo", "push_to_hub", "duplicate", "Repository(", "move_repo")
 
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each upload to nowhere."""
+    """Report each upload to a repository that nothing creates."""
     if any(word in job.text for word in MAKING):
         return
     for reference, target in once(found_references(job, targets)):

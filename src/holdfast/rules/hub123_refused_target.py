@@ -24,7 +24,7 @@ from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
-    """Object to each repository that is closed for another reason than the account's own."""
+    """Report each repository that the Hub closes for a reason other than the account's own."""
     if account.token != VALID:
         return
     for reference, target in once(found_references(job, targets)):

@@ -24,7 +24,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each name that is gone."""
+    """Report each name that the module no longer has."""
     for each in absences(job, api, Absence.GONE):
         yield Finding("imports", each.message, each.fix, place=each.place)
 

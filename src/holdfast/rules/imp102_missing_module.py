@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each module that is not there."""
+    """Report each module that the package does not have."""
     for each in absences(job, api, Absence.MODULE):
         yield Finding("imports", each.message, each.fix, place=each.place)
 

@@ -22,7 +22,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each name that is imported from its old place."""
+    """Report each name that is imported from the module that it has left."""
     for each in absences(job, api, Absence.EXPERIMENTAL):
         yield Finding("imports", each.message, each.fix, place=each.place)
     for each in absences(job, api, Absence.MOVING):

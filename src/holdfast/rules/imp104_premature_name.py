@@ -20,7 +20,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each name that is not there yet."""
+    """Report each name that a later release added."""
     for each in absences(job, api, Absence.LATER):
         yield Finding("imports", each.message, place=each.place)
 

@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each name that the package never had."""
+    """Report each name that no release of the package has."""
     for each in absences(job, api, Absence.NEVER):
         yield Finding("imports", each.message, each.fix, place=each.place)
 

@@ -31,7 +31,7 @@ REPAIRS = "unsloth"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each import that was seen to fail with these versions."""
+    """Report each import that fails with these versions."""
     for failure in import_failures():
         if not failure.concerns(api) or _is_required(job.get("environment.requirements", ()), failure.lacks):
             continue

@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each fallback that fails like what it stands in for."""
+    """Report each fallback that fails like the import that it replaces."""
     for place, message in dead_fallbacks(job, api):
         yield Finding("imports", message, place=place)
 

@@ -31,7 +31,7 @@ ESTIMATED = "the run takes a timeout from its estimate, and is refused if its ti
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a timeout under the least time that the job can take."""
+    """Report a timeout that is shorter than the job can take."""
     timeout = job.get("where.timeout", None)
     backend = backend_of(job)
     if timeout is None:

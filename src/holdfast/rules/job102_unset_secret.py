@@ -18,7 +18,7 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 
 
 def check(job: Document, variables: frozenset[str]) -> Iterator[Finding]:
-    """Object to each secret that has no value."""
+    """Report each secret that is not set."""
     secrets = job.get("environment.secrets", None)
     for position, name in enumerate(secrets if isinstance(secrets, list) else ()):
         if isinstance(name, str) and name not in variables:

@@ -25,7 +25,7 @@ UNPRICED = {"where.budget_usd": "this backend has no prices"}
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each key that was given a value and has no effect."""
+    """Report each key with a value that has no effect."""
     backend = backend_of(job)
     idle = {
         **({} if backend.chooses_hardware else UNCHOSEN),

@@ -22,7 +22,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each call that sends a job to a GPU and leaves its timeout to the Hub."""
+    """Report each GPU job that is submitted without a timeout."""
     for sent in submissions(job):
         if not sent.complete:
             continue

@@ -25,7 +25,7 @@ UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each timeout that the client refuses, or that is no time."""
+    """Report each timeout that the client refuses, or that leaves no time."""
     for sent in submissions(job):
         timeout = sent.given("timeout")
         if isinstance(timeout, bool) or not isinstance(timeout, int | float | str) or not timeout:

@@ -25,7 +25,7 @@ LIKELY_MINUTES = 10
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each bare number that is too small for seconds."""
+    """Report each timeout without a unit that is too small for seconds."""
     for sent in submissions(job):
         timeout = sent.given("timeout")
         number = _bare(timeout)

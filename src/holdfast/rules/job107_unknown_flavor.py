@@ -26,7 +26,7 @@ NEAR = 0.8  # `a10g-larg` and `A100_large` are near a flavor, `b300x8` is not: i
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each flavor that is not on the list."""
+    """Report each flavor that Hugging Face Jobs does not offer."""
     if job.kind == "job" and backend_of(job).has_flavors:
         yield from _judge("where.hardware", job.get("where.hardware", None))
     for sent in submissions(job):

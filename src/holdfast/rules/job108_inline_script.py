@@ -20,7 +20,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each script that is code."""
+    """Report each script argument that is Python code."""
     for sent in submissions(job, UV):
         script = sent.given("script")
         if isinstance(script, str) and len(script.strip().splitlines()) > 1:

@@ -24,7 +24,7 @@ HUB = re.compile(r"^(https?://(?:huggingface\.co|hf\.co)/[^?#]+?)/blob/([^?#]+)"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each script that is a page."""
+    """Report each script URL that is the URL of a page."""
     for sent in submissions(job, UV):
         script = sent.given("script")
         text = _text_of(script) if isinstance(script, str) else None

@@ -24,7 +24,7 @@ STARTERS = ("uv", "uvx")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each such image."""
+    """Report each image without uv."""
     for sent in submissions(job):
         image = sent.given("image")
         found = BARE.match(image) if isinstance(image, str) else None

@@ -24,7 +24,7 @@ SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash"})
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each command that only a shell understands."""
+    """Report each command that only a shell understands."""
     for sent in submissions(job, IMAGES):
         command = sent.given("command")
         if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):

@@ -20,7 +20,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each second name."""
+    """Report each second name of a job."""
     if not since(api, "huggingface_hub", "1.24.0"):
         return
     for sent in submissions(job):

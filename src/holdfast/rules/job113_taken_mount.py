@@ -25,7 +25,7 @@ FREE = "/inputs"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each volume on the script's path."""
+    """Report each volume that is mounted at the path of the job's script."""
     if not since(api, "huggingface_hub", "1.13.0"):
         return
     for sent in submissions(job, UV):

@@ -27,7 +27,7 @@ NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each job that needs a GPU and gets none."""
+    """Report each job that needs a GPU and gets none."""
     for sent in submissions(job, UV):
         flavor = sent.given("flavor")
         named = flavor not in (ABSENT, None)

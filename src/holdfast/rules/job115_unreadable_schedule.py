@@ -25,7 +25,7 @@ FIELDS = (5, 6)  # some clocks count seconds too: left to the Hub
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each schedule that is no time."""
+    """Report each schedule that is neither a preset nor a cron expression."""
     for sent in submissions(job, SCHEDULED):
         schedule = sent.given("schedule")
         if not isinstance(schedule, str) or schedule in PRESETS or _is_cron(schedule):

@@ -27,7 +27,7 @@ COMMAND = re.compile(r"^trl \w+$")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a result that is lost with its machine."""
+    """Report a result that is lost with the job's machine."""
     sent = any(each.call is None for each in submissions(job))
     if not sent and not (TABLE in job.text and FOR_JOBS.search(job.text)):
         return

@@ -25,7 +25,7 @@ CLOSED = (401, 403)
 
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
-    """Object to each address without a script."""
+    """Report each script URL that does not exist."""
     for reference, link in found_references(job, links):
         if link.status in GONE:
             yield finding(reference, f"there is nothing at {reference.name} (HTTP {link.status})")

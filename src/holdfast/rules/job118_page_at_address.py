@@ -28,7 +28,7 @@ SHOWN = re.compile(r"https?://[^?#]*/blob/")
 
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
-    """Object to each page."""
+    """Report each script URL that returns an HTML page."""
     for reference, link in found_references(job, links):
         if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(reference.name):
             yield finding(reference, f"{reference.name} is an HTML page, not a script")

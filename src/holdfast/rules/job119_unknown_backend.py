@@ -19,7 +19,7 @@ from holdfast.core.nearest import nearest
 
 
 def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:
-    """Object to a backend that is not among those there are."""
+    """Report a backend that holdfast does not have."""
     backend = job.get(BACKEND_KEY, None)
     if not isinstance(backend, str) or backend in backends:
         return

@@ -24,7 +24,7 @@ MAP, REWARDS, TEMPLATE = "dataset.map", "rewards", "model.chat_template"
 
 
 def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
-    """Object to each function and template that is not where the job says."""
+    """Report each function and template that the named file does not contain."""
     imported = ""
     for key, text in _named(job):
         module, _, name = text.rpartition(":")

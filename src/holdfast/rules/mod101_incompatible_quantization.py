@@ -30,7 +30,7 @@ ADAPTER = Fix("train a LoRA adapter", (Set("peft", {"target_modules": "all-linea
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each thing that quantized weights cannot do."""
+    """Report each setting that quantized weights do not support."""
     if not isinstance(job.get("quantization"), Mapping):
         return
     if job.get("peft", None) is None:

@@ -46,7 +46,7 @@ BESIDE = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a folder that is not there, and to what it lacks."""
+    """Report a folder that does not exist, and the files that it lacks."""
     base = base_of(job, model)
     if base is None or not is_plain(job, base) or not _is_readable(model.repo):
         return

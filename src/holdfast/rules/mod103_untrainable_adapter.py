@@ -21,7 +21,7 @@ TARGETS, LAYERS, SYNC = "peft.target_modules", "peft.layers_to_transform", "trai
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each adapter that cannot be trained."""
+    """Report adapter settings that the trainer cannot use."""
     if not isinstance(job.get("peft"), Mapping):
         return
     targets = job.get(TARGETS, None)

@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a class that cannot be trained so."""
+    """Report a model class without the head that the trainer needs."""
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.own or trainer.guard.because:
         return

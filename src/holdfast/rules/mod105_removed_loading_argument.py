@@ -31,7 +31,7 @@ INSTEAD = {
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each of them."""
+    """Report each loading argument that transformers removed."""
     config = job.call("train")
     if not since(api, "transformers", REMOVED) or config is None or config.package != "trl":
         return

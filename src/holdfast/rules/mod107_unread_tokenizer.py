@@ -30,7 +30,7 @@ OTHERS = {"tokenizer.json", "vocab.json", "vocab.txt", "tekken.json"}
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a vocabulary that cannot be read."""
+    """Report a vocabulary that the installed packages cannot read."""
     base, files = base_of(job, model), model.files or frozenset()
     if base is None or not uses_own_tokenizer(job, base) or not files & FORMAT or files & OTHERS:
         return

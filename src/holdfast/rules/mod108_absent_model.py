@@ -26,7 +26,7 @@ from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
-    """Object to each that is not there."""
+    """Report each model, adapter and tokenizer that does not exist."""
     absent = set[str]()
     for seen in models:
         if seen.reference.name in absent:

@@ -29,7 +29,7 @@ ASK = {
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
-    """Object to each that is there and cannot be read."""
+    """Report each model that exists, but that the token cannot read."""
     for reference, model in once(found_references(job, models)):
         repo = model.repo
         if repo is not None and repo.exists and not repo.readable:

@@ -24,7 +24,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a type that is not known yet, or is none."""
+    """Report a model type that a later release added, or that does not exist."""
     base = base_of(job, model)
     if base is None or model.config is None or not is_plain(job, base) or not _chooses_class(base):
         return

@@ -24,7 +24,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to code that is needed and not allowed."""
+    """Report code of a model that is needed, but not allowed."""
     base = base_of(job, model)
     if base is None or model.config is None or not is_plain(job, base):
         return

@@ -26,7 +26,7 @@ NAMED = 2  # the model and the name of the adapter; what else is given by positi
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each adapter that is handed over frozen."""
+    """Report each adapter that is loaded for training, but frozen."""
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.open:
         return

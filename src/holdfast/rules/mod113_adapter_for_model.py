@@ -24,7 +24,7 @@ ADAPTER = "adapter_config.json"
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to an adapter that is taken for a model."""
+    """Report an adapter that is loaded as a model."""
     base, trainer = base_of(job, model), trainer_of_trl(job)
     if base is None or base.loader is None or trainer is None or trainer.open or ADAPTER not in (model.files or ()):
         return

@@ -25,7 +25,7 @@ ADAPTER = "adapter_config.json"
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
-    """Object to each that holds no adapter."""
+    """Report each repository or folder without an adapter."""
     for reference, model in once(found_references(job, models)):
         if reference.role != "adapter" or reference.files or not model.files or not is_there(model.repo):
             continue

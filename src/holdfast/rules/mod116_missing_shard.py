@@ -23,7 +23,7 @@ WHOLE = "model.safetensors"
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to an index that names what is not there."""
+    """Report an index of weights that names a missing file."""
     base, files = base_of(job, model), model.files
     if base is None or not files or WHOLE in files or not is_plain(job, base):
         return

@@ -21,7 +21,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a model that surely cannot be loaded."""
+    """Report a model that certainly cannot be loaded."""
     base = base_of(job, model)
     if base is not None and model.problem and is_plain(job, base):
         yield base.finding(f"it cannot be loaded: {model.problem}")

@@ -25,7 +25,7 @@ FROZEN = {"bitsandbytes": "bitsandbytes", "gptq": "GPTQ", "awq": "AWQ"}
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to quantized weights without anything trainable on them."""
+    """Report quantized weights that are trained without an adapter."""
     base = base_of(job, model)
     method = _method(model.config or {})
     if base is None or method not in FROZEN or adapts(job):

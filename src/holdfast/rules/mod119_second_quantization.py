@@ -29,7 +29,7 @@ BITS = ("load_in_4bit", "load_in_8bit")
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a second quantization."""
+    """Report the quantization of weights that are already quantized."""
     base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
     if base is None or not isinstance(stored, Mapping) or quantization_class(job) != CLASS:
         return

@@ -31,7 +31,7 @@ READERS = {
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to weights that nothing at hand can read."""
+    """Report quantized weights that the installed packages cannot load."""
     base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
     method = stored.get("quant_method") if isinstance(stored, Mapping) else None
     if base is None or not isinstance(method, str) or method not in READERS:

@@ -28,7 +28,7 @@ VOCABULARY = {"tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_conf
 
 
 def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
-    """Object to conversations that cannot be written out."""
+    """Report conversations for a model without a chat template."""
     base = base_of(job, model)
     if base is None or not _has_none(model) or not writes_as_saved(job, base):
         return

@@ -27,7 +27,7 @@ ONLY, TEMPLATE = "train.assistant_only_loss", "train.chat_template_path"
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a template that TRL cannot mark."""
+    """Report a template in which TRL cannot mark the assistant's turns."""
     if job.get("method", None) != "sft" or job.get(ONLY, default=False) is not True:
         return
     base, template = base_of(job, model), model.chat_template

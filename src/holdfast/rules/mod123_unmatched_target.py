@@ -50,7 +50,7 @@ ADDED = ("score", "classifier", "lm_head")
 
 
 def check(job: Document, model: ModelFacts, tensors: frozenset[str]) -> Iterator[Finding]:
-    """Object to an adapter that would go nowhere, and to each name that fits nothing."""
+    """Report an adapter without any module, and each target that matches no module."""
     base = base_of(job, model)
     if base is None or not adapts(job) or not _is_as_saved(model.config or {}) or trusts_code(job, base):
         return

@@ -24,7 +24,7 @@ TARGETS, PARAMETERS = "target_modules", "target_parameters"
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to an adapter that peft finds no place for."""
+    """Report an adapter for which peft has no default targets."""
     base, config = base_of(job, model), model.config or {}
     kind = load_model_types().get(str(config.get("model_type")))
     if base is None or kind is None or kind.targets or "text_config" in config or not is_of_table(api, "peft"):

@@ -31,7 +31,7 @@ ENDS, PADS = "eos_token", "pad_token"
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a token that the model does not have."""
+    """Report a special token without an embedding."""
     base, method = base_of(job, model), job.get("method", None)
     if base is None or method not in PADDING or not uses_own_tokenizer(job, base):
         return

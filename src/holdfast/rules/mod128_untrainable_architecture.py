@@ -36,7 +36,7 @@ TWO_PARTS = {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pegasus"}
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a class that gives no words, and to one that gives them to its own questions alone."""
+    """Report a class that generates no text, or that generates text only for its own tasks."""
     base, config = base_of(job, model), model.config or {}
     if base is None or not base.by_name or job.get("method", None) not in GENERATING or not is_plain(job, base):
         return

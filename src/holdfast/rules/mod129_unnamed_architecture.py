@@ -29,7 +29,7 @@ LOAD = "trl loads by its name alone; load it with `AutoModelForCausalLM.from_pre
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a class that trl will not find."""
+    """Report a class that TRL does not find."""
     base, config = base_of(job, model), model.config
     if base is None or config is None or not base.by_name or job.get("method", None) not in GENERATING:
         return

@@ -25,7 +25,7 @@ CAUSAL, SCORING = "AutoModelForCausalLM", "AutoModelForSequenceClassification"
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a type that its loader does not take."""
+    """Report a model type that the auto class does not support."""
     base, config = base_of(job, model), model.config or {}
     kind = load_model_types().get(str(config.get("model_type")))
     if base is None or kind is None or config.get("auto_map") or not is_of_table(api, TRANSFORMERS):

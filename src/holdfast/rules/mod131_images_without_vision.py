@@ -26,7 +26,7 @@ PROCESSORS = {"processor_config.json", "preprocessor_config.json"}
 
 
 def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
-    """Object to images that nothing can look at."""
+    """Report images for a model without vision."""
     base = base_of(job, model)
     if base is None or model.config is None or job.get("method", None) not in GENERATING:
         return

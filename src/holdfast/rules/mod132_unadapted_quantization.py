@@ -35,7 +35,7 @@ BITS = ("load_in_4bit", "load_in_8bit")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to quantized weights without anything trainable on them."""
+    """Report a quantized model that is trained without an adapter."""
     if job.kind == "command":
         yield from _command_findings(job)
         return

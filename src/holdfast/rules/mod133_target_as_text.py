@@ -26,7 +26,7 @@ MISSPELT = frozenset({"all_linear", "all_linears", "all-linears", "all linear", 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each text that was meant to be a list."""
+    """Report each text that was meant as a list of names."""
     settings = lora(job) if adapts(job) else None
     targets = settings.get(TARGETS) if settings else None
     if isinstance(targets, Unknown):

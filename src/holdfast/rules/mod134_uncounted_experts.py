@@ -33,7 +33,7 @@ TYPES: Final[Mapping[str, float]] = {
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a router loss for which the number of experts is not found."""
+    """Report a router loss whose number of experts TRL does not find."""
     base, config = base_of(job, model), model.config or {}
     own = _own_coefficient(config)
     tried = all(since(api, package, version) for package, version in TRIED.items())

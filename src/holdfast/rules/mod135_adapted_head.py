@@ -26,7 +26,7 @@ METHODS = ("sft", "dpo", "kto", "grpo", "rloo")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the head among an adapter's targets."""
+    """Report the language-model head among the targets of an adapter."""
     if job.get("method", None) not in METHODS or not since(api, "trl", "1.15.0") or _uses_another_trainer(job):
         return
     settings = lora(job) if adapts(job) else None

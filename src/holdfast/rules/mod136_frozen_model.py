@@ -31,7 +31,7 @@ SETTING = re.compile(rf"{SWITCH}(?: *=[^=]|_\()")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a training that can change nothing."""
+    """Report the training of a frozen model without an adapter."""
     trainer = job.call("trainer")
     if trainer is None or not _is_known(trainer) or SETTING.search(FREEZING.sub("", job.text)):
         return  # another line may leave some of them to be trained

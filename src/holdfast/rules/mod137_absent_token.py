@@ -32,7 +32,7 @@ REPLACED = ("train.chat_template_path", "trainer.data_collator")
 
 
 def check(job: Document, api: Api, model: ModelFacts, absent_tokens: frozenset[str]) -> Iterator[Finding]:
-    """Object to each token that is not in the vocabulary."""
+    """Report each token that is not in the vocabulary."""
     base, method = base_of(job, model), job.get("method", None)
     if base is None or not isinstance(method, str) or not uses_own_tokenizer(job, base):
         return

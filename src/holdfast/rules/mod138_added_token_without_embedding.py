@@ -40,7 +40,7 @@ SPECIAL: Final = re.compile(r"<(?!0x)[^<>]*[A-Za-z]{2}[^<>]*>|\[[A-Za-z_]{2,}\]"
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to each token for which the model has no row."""
+    """Report each added token for which the model has no embedding."""
     base, trainer = base_of(job, model), job.call("trainer")
     size = vocabulary_size(model.config or {})
     if base is None or trainer is None or size is None or RESIZES.search(job.text):

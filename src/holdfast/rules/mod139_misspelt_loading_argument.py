@@ -35,7 +35,7 @@ KWARGS: Final = "model_init_kwargs"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each argument that is nearly the name of another."""
+    """Report each argument whose name is almost that of another."""
     for call in job.calls:
         if call.guard.tolerates("TypeError"):
             continue

@@ -47,7 +47,7 @@ FUSED: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Object to a name without the other that belongs to it."""
+    """Report one of two fused projections among the targets without the other."""
     base, kind = base_of(job, model), str((model.config or {}).get("model_type"))
     tried = all(since(api, package, version) for package, version in TRIED.items())
     if base is None or not tried or kind not in FUSED or not adapts(job) or trusts_code(job, base):

@@ -32,7 +32,7 @@ FLASH = ("flash_attention_2", "flash_attention_3")
 
 
 def check(job: Document, machine: Machine) -> Iterator[Finding]:
-    """Object to each setting that the machine cannot follow."""
+    """Report each setting that the machine does not support."""
     gpus = _gpus(job, machine)
     if any(gpu.capability == UNKNOWN for gpu in gpus):
         raise MissingFactError("machine", "no driver says what its GPUs are")

@@ -25,7 +25,7 @@ PAIRS = (("train.bf16", "train.fp16"), ("train.bf16_full_eval", "train.fp16_full
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the second of two precisions."""
+    """Report the second of two half precisions."""
     return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
 
 

@@ -25,7 +25,7 @@ HALF = ("float16", "half", "torch.float16", "torch.half")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to float16 weights under float16 training."""
+    """Report float16 weights that are trained with `fp16=True`."""
     dtype = job.get(DTYPE, None)
     name = dtype.path if isinstance(dtype, LibraryName) else dtype
     if name not in HALF or job.get(FP16, None) is not True or _adapts(job) or _scales_otherwise(job):

@@ -40,7 +40,7 @@ MEANT = {
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a name that is not known."""
+    """Report an attention implementation that transformers does not have."""
     attention = job.get(KEY, None)
     if not isinstance(attention, str) or attention.removeprefix("paged|") in KNOWN or _is_own(job, attention):
         return

@@ -37,7 +37,7 @@ MEANT = {
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a type that torch does not know."""
+    """Report a dtype that torch does not have."""
     dtype = job.get(KEY, None)
     if not isinstance(dtype, str) or not dtype or dtype in KNOWN:
         return

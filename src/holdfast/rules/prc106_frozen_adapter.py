@@ -22,7 +22,7 @@ PREPARE, ADAPT = "prepare_model_for_kbit_training", "get_peft_model"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each adapter that is prepared instead of its base."""
+    """Report each adapter that is prepared instead of its base model."""
     for call in job.calls:
         if call.package != "peft" or call.name != PREPARE or call.guard.because:
             continue

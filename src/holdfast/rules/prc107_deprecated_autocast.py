@@ -24,7 +24,7 @@ NAMES = ("autocast", "GradScaler")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each call of the old names."""
+    """Report each call of `torch.cuda.amp`."""
     for call in job.calls:
         module = next((module for module in GONE if call.path.startswith(f"{module}.")), None)
         if module is None or call.name not in NAMES or call.guard.because:

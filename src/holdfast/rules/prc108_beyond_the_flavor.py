@@ -25,7 +25,7 @@ TRUE = (True, "true", "True", "1", "yes")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to what the flavor's GPU cannot do."""
+    """Report each setting that the flavor's GPU does not support."""
     for sent in submissions(job):
         flavor = sent.given("flavor")
         found = load_flavors().get(flavor) if isinstance(flavor, str) else None

@@ -23,7 +23,7 @@ HALVES = {"train.bf16": "bfloat16", "train.fp16": "float16"}
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to packed weights that are multiplied in full precision."""
+    """Report four-bit weights that are multiplied in float32."""
     call = job.call("quantization")
     if call is None or call.name != "BitsAndBytesConfig" or call.open or call.guard.because:
         return

@@ -26,7 +26,7 @@ NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+", re.ASCII)
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each load of code that may change."""
+    """Report each load of remote code without a pinned commit."""
     for call in job.calls:
         if call.name not in LOADING or call.package != "transformers" or call.open or call.guard.because:
             continue

@@ -27,7 +27,7 @@ BRANCH = re.compile(
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each script that may change before it runs."""
+    """Report each script that may change before it runs."""
     for call in job.calls:
         if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
             continue

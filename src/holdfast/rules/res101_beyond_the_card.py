@@ -22,7 +22,7 @@ GB = 1e9
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
-    """Object to a card that is too small by the lower or by the upper end."""
+    """Report a GPU that is smaller than the lower or the upper estimate of the memory."""
     if estimate is None or estimate.card.high <= estimate.usable_bytes:
         return
     key = "where.hardware" if job.get("where.hardware", None) else "model.path"

@@ -25,7 +25,7 @@ MINUTE_S = 60
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
-    """Object to a timeout that the job surely or probably does not keep."""
+    """Report a timeout that certainly or probably stops the job before it is finished."""
     given = job.get(KEY, None)
     if given is None or estimate is None or estimate.seconds is None or estimate.timeout_s is None:
         return

@@ -22,7 +22,7 @@ KEY = "where.budget_usd"
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
-    """Object to a budget that the job surely or probably exceeds."""
+    """Report a budget that the job certainly or probably exceeds."""
     budget = job.get(KEY, None)
     if not isinstance(budget, int | float) or estimate is None or estimate.usd is None:
         return

@@ -26,7 +26,7 @@ ONLY_MODEL = "train.save_only_model"
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
-    """Object to a disk on which what is kept at the same time has no room."""
+    """Report a disk that is too small for what the job keeps at the same time."""
     if estimate is None or estimate.disk is None:
         return
     if estimate.hardware == LOCAL.name and job.get(ONLY_MODEL, None) not in (None, False):

@@ -26,7 +26,7 @@ REMOTE = re.compile(r"^(https?://|hf://)|^(huggingface\.co|hf\.co)/")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each checkpoint that is no folder."""
+    """Report each checkpoint on the Hub that a trainer reads as a local folder."""
     for call in job.calls:
         if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
             continue

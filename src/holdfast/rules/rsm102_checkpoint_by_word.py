@@ -25,7 +25,7 @@ LIKELY: Final = {"latest": True, "last": True}
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each word."""
+    """Report each word that is used as a checkpoint path."""
     for call in job.calls:
         if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
             continue

@@ -21,7 +21,7 @@ NAME, STRATEGY = "resume_from_checkpoint", "train.save_strategy"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to resuming where nothing is saved."""
+    """Report a run that resumes from a folder to which nothing saves."""
     strategy = job.get(STRATEGY, None)
     if strategy != "no":
         return

@@ -22,7 +22,7 @@ NAME, ONLY = "resume_from_checkpoint", "train.save_only_model"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to weights alone where a run is to be resumed."""
+    """Report a run that resumes from checkpoints which hold only the weights."""
     if job.get(ONLY, None) is not True:
         return
     folder = job.get("train.output_dir", None)

@@ -21,7 +21,7 @@ KEY = "train.save_total_limit"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a limit that is none."""
+    """Report a `save_total_limit` that limits nothing."""
     limit = job.get(KEY, None)
     if not isinstance(limit, int) or isinstance(limit, bool) or limit > 0:
         return

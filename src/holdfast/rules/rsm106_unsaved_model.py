@@ -24,7 +24,7 @@ ENOUGH_STEPS = 100  # fewer are a test of the script, whose model nobody wants
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a result that is lost."""
+    """Report training whose result is not saved."""
     if job.get(KEY, None) != "no" or KEEPS.search(job.text) or job.get("trainer.callbacks", None):
         return
     if job.get("train.push_to_hub", None) is True:

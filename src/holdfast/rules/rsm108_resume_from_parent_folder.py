@@ -24,7 +24,7 @@ NAME: Final = "resume_from_checkpoint"
 
 
 def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Finding]:
-    """Object to each folder that is no checkpoint."""
+    """Report each parent folder that is used as a checkpoint."""
     for call in job.calls if checkpoints_within else ():
         key = f"{call.key}.{NAME}"
         given = job.get(key, None) if call.name == "train" and NAME in call.arguments else None

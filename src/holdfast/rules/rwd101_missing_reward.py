@@ -25,7 +25,7 @@ FUNCTIONS = "trainer.reward_funcs"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to rewards that are missing, and to those without effect."""
+    """Report rewards that are missing, or that have no effect."""
     if job.kind != "job":
         yield from _script(job, api)
         return

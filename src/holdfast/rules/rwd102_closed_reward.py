@@ -30,7 +30,7 @@ KEPT_BACK = {"completion": "completions", "prompt": "prompts"}
 
 
 def check(job: Document, api: Api, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
-    """Object to each reward function that will be called with what it does not take."""
+    """Report each reward function that does not accept all arguments of the trainer."""
     first = "0.22.0" if job.get("method", None) == "rloo" else "0.14.0"
     if "trl" not in api.versions or since(api, "trl", first) is False:
         return  # RLOO had another trainer of that name before, which called its rewards otherwise

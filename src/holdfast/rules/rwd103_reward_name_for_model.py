@@ -23,7 +23,7 @@ WHERE = "trl.rewards"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each text that names a function."""
+    """Report each text that is the name of a reward function."""
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("OSError"):
         return

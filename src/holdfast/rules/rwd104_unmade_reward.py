@@ -24,7 +24,7 @@ MAKERS = frozenset({"get_soft_overlong_punishment", "get_cosine_scaled_reward", 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each maker that was not called."""
+    """Report each reward factory that is not called."""
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("TypeError"):
         return

@@ -29,7 +29,7 @@ PASSED = frozenset(
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to columns that are dropped although a reward names them."""
+    """Report columns that the trainer drops although a reward function names them."""
     trainer = job.call("trainer")
     if (
         trainer is None

@@ -22,7 +22,7 @@ KEY = "train.temperature"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to generation without chance."""
+    """Report a temperature of zero."""
     if job.get("method", None) not in ONLINE:
         return
     temperature = job.get(KEY, None)

@@ -25,7 +25,7 @@ CLASSIFIER, CAUSAL = "AutoModelForSequenceClassification.from_pretrained", "Auto
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a head that gives no single number."""
+    """Report a reward model with more than one output."""
     trainer, model = (job.call(key) for key in ("trainer", "model"))
     if trainer is None or model is None or trainer.path != "trl.RewardTrainer" or not since(api, "trl", "0.29.0"):
         return

@@ -21,7 +21,7 @@ KEY = "train.reward_weights"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to weights that are all zero."""
+    """Report reward weights that are all zero."""
     weights = job.get(KEY, None)
     if isinstance(weights, list | tuple) and weights and all(_is_zero(weight) for weight in weights):
         yield Finding(KEY, "every reward has a weight of 0: nothing is learned")

@@ -27,7 +27,7 @@ SPELLED = {"number": "one number", "nothing": "nothing", "text": "a text", "dict
 
 
 def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
-    """Object to each function that gives the trainer nothing to go over."""
+    """Report each reward function that does not return a list."""
     for key, function, place in own_rewards(job, files):
         if function.returns in SPELLED:
             what = f"`{function.name}` returns {SPELLED[function.returns]}, and the trainer needs a list with a number for each completion"

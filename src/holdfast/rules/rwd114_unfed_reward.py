@@ -29,7 +29,7 @@ REMADE = ("train.remove_unused_columns", "trainer.environment_factory", "trainer
 
 
 def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
-    """Object to each parameter that no column gives."""
+    """Report each parameter that no column provides."""
     for key, function, place in own_rewards(job, files):
         wanted = [each for each in function.required if each not in PASSED and each not in KEPT_BACK]
         if not wanted:
@@ -46,10 +46,10 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
 
 
 def _require_plain(job: Document) -> None:
-    """Object to a job that makes other columns.
+    """Check that the job trains on the columns of its data.
 
     Raises:
-        MissingFactError: It does.
+        MissingFactError: It makes other columns of them.
     """
     for key in (
         ("dataset.map", *REMADE) if job.kind == "job" else REMADE

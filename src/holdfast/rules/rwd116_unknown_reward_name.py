@@ -27,7 +27,7 @@ SUFFIX: Final = "_reward"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each name that the command cannot load."""
+    """Report each reward that the command cannot load."""
     for call in job.calls:
         own_recipe = call.open and NAME in call.defaults  # it may be for a script with names of its own
         if call.path in COMMANDS and NAME in call.arguments and not own_recipe:

@@ -41,7 +41,7 @@ PASSED: Final[Mapping[str, str]] = {
 def check(
     job: Document, files: Mapping[str, NamedFile], column_types: Mapping[str, Type] | Unknown
 ) -> Iterator[Finding]:
-    """Object to each reward that would raise for the completions that it is passed."""
+    """Report each reward function that raises for the completions it gets."""
     own = [each for each in own_rewards(job, files) if each.function.completions]
     if not own:
         return

@@ -24,7 +24,7 @@ CALLBACK, RAISING = "4.54.0", "0.2.3"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a finish that finds no run."""
+    """Report a `trackio.finish()` after the trainer has finished the run."""
     if not since(api, "transformers", CALLBACK) or not since(api, "trackio", RAISING):
         return
     if not any(call.path == "trackio.finish" for call in job.calls):

@@ -24,7 +24,7 @@ CALLBACK = "4.54.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a run that nothing will be reported to."""
+    """Report a `trackio.init()` to whose run nothing is reported."""
     opened = any(call.path == "trackio.init" for call in job.calls)
     if not since(api, "transformers", CALLBACK) or not opened:
         return

@@ -25,7 +25,7 @@ ARGUMENT, UNREAD = "4.57.1", "5.2.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to each name that the one tracker in use does not read."""
+    """Report each project name that the tracker in use does not read."""
     stated = job.get("train.report_to", None)
     trackers = stated if isinstance(stated, list) else [stated]
     if not since(api, "transformers", ARGUMENT) or len(trackers) != 1:

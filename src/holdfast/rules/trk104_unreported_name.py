@@ -24,7 +24,7 @@ SETTINGS = ("train.run_name", "train.project", "train.trackio_space_id")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the first setting of a report that is not made."""
+    """Report the first setting of a tracker that is not in `report_to`."""
     if not since(api, "transformers", SILENT):
         return
     if job.get("train.report_to", "none") not in ("none", [], ["none"]) or job.get("trainer.callbacks", None):

@@ -27,7 +27,7 @@ OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the first tracker that will see nothing."""
+    """Report the first initialized tracker that is missing from `report_to`."""
     opened = [
         call
         for call in job.calls

@@ -32,7 +32,7 @@ KEY = "train.report_to"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to the first name that the trainer will refuse."""
+    """Report the first tracker that the trainer refuses."""
     trackers = job.get(KEY, [])
     if "transformers" not in api.versions or trackers in ("all", "none", ["all"], ["none"]):
         return

@@ -24,7 +24,7 @@ OFFLINE = ("offline", "disabled", "dryrun")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a report that nobody is allowed to make."""
+    """Report a remote job that reports to Weights & Biases without an API key."""
     if job.get("track.with", None) != "wandb" or backend_of(job).is_here:
         return
     variables = job.get("environment.variables", None)

@@ -29,7 +29,7 @@ VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRA
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a report that nobody will be able to read."""
+    """Report metrics that are deleted with the job's disk."""
     if job.kind == "job":
         away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
         if away and job.get("track.space", None) is None and not _elsewhere(job):

@@ -25,7 +25,7 @@ ON = ("true", "True", "TRUE", "1", "yes", "on")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to a switch without a wire."""
+    """Report `WANDB_DISABLED`, which has no effect."""
     if not since(api, "transformers", IGNORED) or job.get(KEY, None) not in ON:
         return
     stated = job.get("train.report_to", None)

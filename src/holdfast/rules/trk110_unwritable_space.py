@@ -24,7 +24,7 @@ from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, account: Account, spaces: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
-    """Object to each Space that is somebody else's, or that the token may not write to."""
+    """Report each Space that the account or its token may not write to."""
     references = [each.reference for each in spaces if each.reference.certain and not each.reference.own_token]
     for reference, _ in once((each, None) for each in references if stands(job, each)):
         against = refusal(account, reference.name)

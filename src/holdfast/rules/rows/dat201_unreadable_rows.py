@@ -21,7 +21,7 @@ MOST_LISTED = 3
 
 
 def check(scan: Scan) -> Iterator[Finding]:
-    """Object to the first places, and tell how many more there are."""
+    """Report the first unreadable places, and the number of the others."""
     every = len(scan.broken)
     for index, broken in enumerate(scan.broken[:MOST_LISTED], start=1):
         others = f" ({MOST_LISTED} of {every:,} such places are shown)" if index == MOST_LISTED < every else ""

@@ -18,7 +18,7 @@ from holdfast.core.scan import Scan, UnreadablePart
 
 
 def check(scan: Scan) -> Iterator[Finding]:
-    """Object to no rows, unless there are some that cannot be read, which is reported by itself."""
+    """Report a dataset without rows, unless it has unreadable rows, which DAT201 reports."""
     if not scan.rows and not scan.broken:
         yield Finding("dataset", "there are no rows to train on")
 

@@ -30,7 +30,7 @@ INSIDE = "says "
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column, and to labels that are neither 0 nor 1."""
+    """Report each column of an unreadable type, and labels that are neither 0 nor 1."""
     for marked in damaged(job, scan, "wrong-type"):
         if marked.column == "label" and marked.detail == "number":
             yield found(

@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with values of different types."""
     for marked in damaged(job, scan, "mixed-types"):
         yield found(marked, rows_phrase(scan, marked, f"{{is_}} of another type in `{marked.column}`"))
 

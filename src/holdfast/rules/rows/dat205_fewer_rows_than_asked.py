@@ -21,7 +21,7 @@ from holdfast.core.scan import Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to a number that is not reached, and to a fraction of one row."""
+    """Report fewer rows than the job asks for, and evaluation rows held out of a single row."""
     if job.get("dataset.mix", None):
         raise MissingFactError("dataset.mix", "the rows of the other datasets are not counted here")
     wanted = job.get("dataset.rows", None)

@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with missing values."""
     for marked in damaged(job, scan, "null"):
         yield found(marked, rows_phrase(scan, marked, f"{{has}} null in `{marked.column}`"))
 

@@ -32,7 +32,7 @@ ALL = 1.0
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with empty rows."""
     for marked in damaged(job, scan, "empty"):
         what = "an empty list" if holds_messages(scan, marked.column) else "only white space"
         message = rows_phrase(scan, marked, f"{{has}} {what} in `{marked.column}`")

@@ -25,7 +25,7 @@ READERS = {"JSON": "json.loads", "Python": "ast.literal_eval"}
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column of conversations that are stored as text."""
     for marked in damaged(job, scan, "json-text"):
         what = f"{{has}} messages in `{marked.column}` that are text ({marked.detail}; `{READERS[marked.detail]}` reads them)"
         severity = Severity.ERROR if marked.column in CONVERSATIONS else Severity.WARNING

@@ -28,7 +28,7 @@ KNOWN = ("system", "user", "assistant", "tool")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to the roles of each column."""
+    """Report the unknown roles in each column."""
     marks = sorted(damaged(job, scan, "unknown-role"), key=lambda each: each.column)
     for column, group in groupby(marks, key=lambda each: each.column):
         roles = list(group)

@@ -28,7 +28,7 @@ ANSWERED = "the prompt ends with the assistant"
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each kind of disorder."""
+    """Report each way in which turns are out of order."""
     for marked in damaged(job, scan, "role-order"):
         if marked.detail == ANSWERED and job.get("method", None) in ONLINE:
             continue

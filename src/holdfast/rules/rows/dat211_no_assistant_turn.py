@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with conversations without an assistant turn."""
     if job.get("method", None) in ONLINE:
         return
     for marked in damaged(job, scan, "no-assistant"):

@@ -20,7 +20,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column; of answers it is worse."""
+    """Report each column with conversations that do not end with the assistant; of whole conversations, only for information."""
     for marked in damaged(job, scan, "last-turn"):
         message = rows_phrase(scan, marked, f"{{does}} not end with the assistant in `{marked.column}`")
         whole = marked.column in ("messages", "conversations")

@@ -20,7 +20,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with conversations without a user turn."""
     for marked in damaged(job, scan, "no-user"):
         yield found(marked, rows_phrase(scan, marked, f"{{has}} no user turn in `{marked.column}`"))
 

@@ -30,7 +30,7 @@ MANY = 0.01
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with messages without content."""
     for marked in damaged(job, scan, "empty-turn"):
         learned = marked.detail == "null answer" and marked.column != "rejected"  # silence may well be the worse answer
         error = learned and share(scan, marked) >= MANY

@@ -24,7 +24,7 @@ COMPARING = (None, "dpo", "kto")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with blank answers."""
     for marked in damaged(job, scan, "blank-completion"):
         message = rows_phrase(scan, marked, f"{{has}} a blank answer in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))

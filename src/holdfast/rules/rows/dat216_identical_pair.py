@@ -22,7 +22,7 @@ HALF = 0.5
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to the rows; worse where they are half of all."""
+    """Report identical pairs; an error if half of all pairs are."""
     for marked in damaged(job, scan, "equal-pair"):
         message = rows_phrase(scan, marked, "{has} the same answer in `chosen` and `rejected`")
         severity = Severity.ERROR if share(scan, marked) >= HALF else Severity.WARNING

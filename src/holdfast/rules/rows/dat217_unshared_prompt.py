@@ -28,7 +28,7 @@ SINGLE = "{has} a single message in `chosen` or `rejected`, which cannot be both
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to the rows; texts of reward need not begin alike."""
+    """Report pairs that share no prompt; a reward model does not need a shared prompt."""
     reward = job.get("method", None) == "reward"
     for marked in damaged(job, scan, "no-prompt-prefix"):
         chats, single = holds_messages(scan, marked.column), marked.detail == SINGLE_MESSAGE

@@ -25,7 +25,7 @@ COPY = "whole"
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with answers that repeat their prompt."""
     for marked in damaged(job, scan, "repeated-prompt"):
         what = f"begin{{s}} with the prompt in `{marked.column}`, and TRL puts the prompt before it again"
         if marked.detail == COPY:

@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to the rows where the evaluation split is named."""
+    """Report training rows in the evaluation split, at the key that names the split."""
     key = "dataset" if job.get("dataset.eval_split", None) is None else "dataset.eval_split"
     severity = Severity.INFO if job.get("method", None) in ONLINE else None
     for marked in damaged(job, scan, "leaked"):

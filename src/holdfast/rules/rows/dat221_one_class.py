@@ -20,7 +20,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to labels that are all the same."""
+    """Report labels that are all the same."""
     for marked in damaged(job, scan, "one-class"):
         yield found(marked, f"the `label` of all {marked.count:,} rows is {marked.detail}: kto compares both kinds")
 

@@ -20,7 +20,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to the rows."""
+    """Report rows with more or fewer labels than steps."""
     for marked in damaged(job, scan, "uneven-steps"):
         yield found(marked, rows_phrase(scan, marked, "{has} a different number of `labels` than of `completions`"))
 

@@ -21,7 +21,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each kind."""
+    """Report each kind of malformed `tools` column."""
     for marked in damaged(job, scan, "malformed-tools"):
         yield found(marked, rows_phrase(scan, marked, f"{{has}} `tools` that are {marked.detail}"))
 

@@ -28,7 +28,7 @@ SPELLED = {
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each kind."""
+    """Report each kind of malformed tool call."""
     for marked in damaged(job, scan, "malformed-calls"):
         message = rows_phrase(scan, marked, f"{{has}} {SPELLED[marked.detail]}, in `{marked.column}`")
         yield found(marked, message, severity=Severity.ERROR if marked.detail == "text" else None)

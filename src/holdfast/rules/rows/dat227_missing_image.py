@@ -24,7 +24,7 @@ FEWER = "fewer than the messages ask for"
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with missing images."""
     for marked in damaged(job, scan, "missing-image"):
         fewer = marked.detail == FEWER
         what = (

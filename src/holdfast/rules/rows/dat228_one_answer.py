@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to one answer to everything."""
+    """Report preferences that all prefer the same answer."""
     for marked in damaged(job, scan, "one-answer"):
         yield found(
             marked,

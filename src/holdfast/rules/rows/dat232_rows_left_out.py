@@ -28,7 +28,7 @@ WHY = {
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
-    """Object to rows that are left out; the more so where none is left."""
+    """Report rows that the trainer drops; an error if it drops all."""
     method = str(job.get("method"))
     if not tokens.dropped.count or method not in WHY or job.get(KEY, tokens.max_length) is None:
         return

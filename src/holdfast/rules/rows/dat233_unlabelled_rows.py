@@ -17,7 +17,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
-    """Object to rows that teach nothing; the more so where all do."""
+    """Report rows without labels; an error if no row has any."""
     if not tokens.masked.count or tokens.dropped.count:
         return
     every = tokens.masked.count == tokens.rows

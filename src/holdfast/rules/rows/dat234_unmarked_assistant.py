@@ -23,7 +23,7 @@ KEY = "train.assistant_only_loss"
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
-    """Object to a template without marks, and to rows without a marked token."""
+    """Report a template that marks no assistant turns, and rows without a marked token."""
     if tokens.failed.count >= tokens.rows:
         return  # there is no template at all, or it refuses every row: DAT238 says so
     if tokens.marks_assistant is False:

@@ -19,7 +19,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
-    """Object to rows that begin twice."""
+    """Report texts with a doubled start token."""
     if tokens.doubled_start.count:
         verb = "begins" if tokens.rows == 1 else "begin"
         yield Finding(

@@ -19,7 +19,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
-    """Object to ids that are too high."""
+    """Report token ids without an embedding."""
     if tokens.beyond.count:
         yield Finding(
             "model",

@@ -22,7 +22,7 @@ REPORTED = ("null", "empty")
 
 
 def check(tokens: Tokens, scan: Scan) -> Iterator[Finding]:
-    """Object to rows that raise."""
+    """Report rows that the chat template or the tokenizer refuses."""
     failed, problem = tokens.failed, tokens.problem
     if failed.count == len(tokens.problems):
         known = {row for marked in scan.marked if marked.mark in REPORTED for row in marked.rows}

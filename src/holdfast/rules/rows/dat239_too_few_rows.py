@@ -23,7 +23,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
-    """Object to a training without a step, where not all rows are left out anyway."""
+    """Report too few rows for one batch, unless all rows are left out, which another rule reports."""
     if job.get("dataset.mix", None) and not job.get("dataset.rows", None):
         raise MissingFactError("dataset.mix", "the rows of the other datasets are not counted here")
     if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:

@@ -24,7 +24,7 @@ STEPS = "train.max_steps"
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
-    """Object to a learning rate that never gets there."""
+    """Report a warm-up that is longer than the training."""
     steps, warmup = tokens.steps, job.get(KEY, None)
     if job.get(STEPS, -1) not in (None, -1):
         return  # CMB108 has these without the rows

@@ -22,7 +22,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
-    """Object to prompts that are no beginning."""
+    """Report rows that do not begin with the tokens of their prompt."""
     if tokens.diverged.count:
         verb = "does" if tokens.rows == 1 else "do"
         yield Finding(

@@ -21,7 +21,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to names in braces; warn of what Python writes for nothing."""
+    """Report names in braces, and with a warning the words that Python writes for a missing value."""
     for marked in damaged(job, scan, "unfilled"):
         if marked.detail.startswith("{"):
             yield found(

@@ -23,7 +23,7 @@ MASKS = ("completion", "completion_mask", "labels")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to a setting without an effect."""
+    """Report `completion_only_loss` for rows without a completion."""
     if job.get("method", None) != "sft" or job.get(KEY, None) is not True or job.get("dataset.map", None) is not None:
         return
     if scan.columns and not any(name in scan.columns for name in MASKS):

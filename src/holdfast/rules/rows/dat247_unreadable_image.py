@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with images that cannot be read."""
     if scan.unread_images:
         raise MissingFactError("scan", scan.unread_images)
     for marked in damaged(job, scan, "unreadable-image"):

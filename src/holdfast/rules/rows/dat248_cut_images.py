@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each column."""
+    """Report each column with images that alone are longer than `max_length`."""
     for marked in damaged(job, scan, "images-beyond-max-length"):
         what = f"{{has}} images in `{marked.column}` with up to {marked.detail}"
         yield found(marked, rows_phrase(scan, marked, what))

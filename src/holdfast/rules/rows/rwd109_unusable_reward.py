@@ -24,7 +24,7 @@ KEY = "rewards"
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
-    """Object to each function that cannot be used."""
+    """Report each reward function that the trainer cannot use."""
     named = job.get(KEY, None)
     for each in rewarded:
         if each.problem:

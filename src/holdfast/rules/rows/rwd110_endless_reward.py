@@ -23,7 +23,7 @@ KEY = "rewards"
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
-    """Object to each function that gives an infinite reward."""
+    """Report each function that returns an infinite reward."""
     named = job.get(KEY, None)
     for each in rewarded:
         count = sum(reward is not None and math.isinf(reward) for reward in each.rewards)

@@ -22,7 +22,7 @@ KEY = "rewards"
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
-    """Object to each function that gives no number at all."""
+    """Report each reward function that returns no number at all."""
     named = job.get(KEY, None)
     for each in rewarded:
         if each.rewards and all(reward is None or math.isnan(reward) for reward in each.rewards):

@@ -24,7 +24,7 @@ KEY = "rewards"
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
-    """Object to each function that gives one number alone."""
+    """Report each reward function that returns the same number for every completion."""
     named = job.get(KEY, None)
     for each in rewarded:
         numbers = [reward for reward in each.rewards if reward is not None and not math.isnan(reward)]
