@@ -24,7 +24,7 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits, names_of, signatures
 from holdfast.catalog.calls.converted_options import DECIMAL_ALLOWED, SCALARS, unconverted_option
-from holdfast.core.api import Parameter
+from holdfast.core.api import CallSignature, Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.expressions import is_known
@@ -47,42 +47,35 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each value of a type that its argument does not accept."""
     for call, signature in signatures(job, api):
         names = names_of(api, call.path)
-        if call.via != "parser" and "TrainingArguments" not in names and "LoraConfig" not in names:
-            continue
-        adapts = "LoraConfig" in names
-        yield from _no_rank(call) if adapts else ()
-        for name in call.arguments:
-            parameter = signature.parameters.get(name)
-            yield from _judged_mapping(call, parameter) if parameter and not adapts else ()
-            judged = name in LORA if adapts else name not in call.own
-            if parameter is None or not judged or not parameter.types or unconverted_option(call, parameter):
-                continue
-            if _lacks_its_value(call, parameter):
-                yield _without_value(job, call, parameter)
-                continue
-            if not parameter.types <= SCALARS:
-                continue
-            value = call.arguments[name]
-            if not (adapts and isinstance(value, float)):
-                yield from _judged(job, call, parameter, value)
+        if "LoraConfig" in names:
+            yield from _in_adapter(job, call, signature)
+        elif call.via == "parser" or "TrainingArguments" in names:
+            yield from _in_config(job, call, signature)
 
 
-def _lacks_its_value(call: Call, parameter: Parameter) -> bool:
-    """True if a flag stands alone where argparse wants a value: only a switch whose default is known can do without."""
-    if call.via != "parser" or parameter.name in call.defaults or call.arguments[parameter.name] is not True:
-        return False
-    return "bool" not in parameter.types or (parameter.types == {"bool", "null"} and parameter.default is None)
+def _in_adapter(job: Document, call: Call, signature: CallSignature) -> Iterator[Finding]:
+    yield from _no_rank(call)
+    for name in call.arguments:
+        if name in LORA and name in signature.parameters:
+            yield from _judged(job, call, signature.parameters[name], decimal_allowed=True)
 
 
-def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
-    key = f"{call.key}.{parameter.name}"
-    is_switch = "bool" in parameter.types
-    fix = Fix("write `true`", (Set(key, value=True),)) if is_switch and has_edits(job, call) else None
-    wanted = "`true` or `false`" if is_switch else WORDS.get(next(iter(parameter.types - {"null"}), ""), "one")
-    return Finding(key, f"`--{parameter.name}` has no value; the parser expects {wanted} after it", fix)
+def _no_rank(call: Call) -> Iterator[Finding]:
+    """Report an adapter with a rank of 0 or less: a matrix has at least one row."""
+    rank = call.arguments.get("r")
+    if is_whole(rank) and rank < 1:
+        yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")
 
 
-def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
+def _in_config(job: Document, call: Call, signature: CallSignature) -> Iterator[Finding]:
+    for name in filter(signature.parameters.__contains__, call.arguments):
+        parameter = signature.parameters[name]
+        yield from _broken_json(call, parameter)
+        if name not in call.own:
+            yield from _judged(job, call, parameter)
+
+
+def _broken_json(call: Call, parameter: Parameter) -> Iterator[Finding]:
     """Report text that begins like JSON but is not, where a config reads JSON."""
     if not {"dict", "str"} <= parameter.types or call.guard.tolerates("ValueError"):
         return
@@ -100,31 +93,63 @@ def _json_error(text: str) -> str:
     return ""
 
 
-def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iterator[Finding]:
-    if (
-        not (isinstance(value, bool | int | float | str | None) or _is_collection(call, value, parameter))
-        or _fits(value, parameter)
-        or _is_read(call, value, parameter)
-    ):
+def _judged(job: Document, call: Call, parameter: Parameter, *, decimal_allowed: bool = False) -> Iterator[Finding]:
+    if not parameter.types or unconverted_option(call, parameter):
         return
+    if _lacks_its_value(call, parameter):
+        yield _without_value(job, call, parameter)
+    elif parameter.types <= SCALARS:
+        value = call.arguments[parameter.name]
+        if _is_wrong(call, value, parameter, decimal_allowed=decimal_allowed):
+            yield _wrong(job, call, parameter, value)
+
+
+def _is_wrong(call: Call, value: Any, parameter: Parameter, *, decimal_allowed: bool) -> bool:
+    """True if a value is known and neither of its argument's types nor converted to one."""
+    known = isinstance(value, bool | int | float | str | None) or _is_collection(call, value, parameter)
+    fits = (decimal_allowed and isinstance(value, float)) or _fits(value, parameter)
+    return known and not fits and (call.via != "parser" or not _is_parsed(value, parameter))
+
+
+def _is_finite_number(text: str, parameter: Parameter) -> bool:
+    try:
+        return isfinite(float(text) if "float" in parameter.types else int(text))
+    except ValueError:
+        return False
+
+
+def _lacks_its_value(call: Call, parameter: Parameter) -> bool:
+    """True if a flag stands alone where argparse wants a value: only a switch whose default is known can do without."""
+    if call.via != "parser" or parameter.name in call.defaults or call.arguments[parameter.name] is not True:
+        return False
+    return "bool" not in parameter.types or (parameter.types == {"bool", "null"} and parameter.default is None)
+
+
+def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
     key = f"{call.key}.{parameter.name}"
+    is_switch = "bool" in parameter.types
+    fix = Fix("write `true`", (Set(key, value=True),)) if is_switch and has_edits(job, call) else None
+    wanted = "`true` or `false`" if is_switch else WORDS.get(next(iter(parameter.types - {"null"}), ""), "one")
+    return Finding(key, f"`--{parameter.name}` has no value; the parser expects {wanted} after it", fix)
+
+
+def _wrong(job: Document, call: Call, parameter: Parameter, value: Any) -> Finding:
     words = WORDS | IN_YAML if call.via == "file" else WORDS
     wanted = next(word for kind, word in words.items() if kind in parameter.types)
-    meant = _read(value, parameter)
-    shown = str(meant).lower() if call.via == "file" else str(meant)
-    fix = None if meant is None or not has_edits(job, call) else Fix(f"write `{shown}`", (Set(key, meant),))
     silent = "bool" in parameter.types and isinstance(value, str) and call.via != "parser"
     silently = ", and text counts as true" if silent else ""
-    yield Finding(
-        key, f"`{parameter.name}` is {value!r}, not {wanted}{silently}", fix, _severity(call, value, parameter)
-    )
+    message = f"`{parameter.name}` is {value!r}, not {wanted}{silently}"
+    fix = _writing_meant(job, call, parameter, value)
+    return Finding(f"{call.key}.{parameter.name}", message, fix, _severity(call, value, parameter))
 
 
-def _no_rank(call: Call) -> Iterator[Finding]:
-    """Report an adapter with a rank of 0 or less: a matrix has at least one row."""
-    rank = call.arguments.get("r")
-    if is_whole(rank) and rank < 1:
-        yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")
+def _writing_meant(job: Document, call: Call, parameter: Parameter, value: Any) -> Fix | None:
+    """Return the edit that writes the number or switch that is meant; None if the value stands for none."""
+    meant = _read(value, parameter)
+    if meant is None or not has_edits(job, call):
+        return None
+    shown = str(meant).lower() if call.via == "file" else str(meant)
+    return Fix(f"write `{shown}`", (Set(f"{call.key}.{parameter.name}", meant),))
 
 
 def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
@@ -133,20 +158,15 @@ def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
     return (is_number or call.via == "file") and isinstance(value, list | tuple | dict) and is_known(value)
 
 
-def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
+def _is_parsed(value: Any, parameter: Parameter) -> bool:
     """True if a parser takes a value from a command line, or from a file, for what the argument needs."""
-    if call.via != "parser":
-        return False
     if not isinstance(value, str):  # what a file holds is taken as it is
         return True
     if value.lower() in NOTHING and "null" in parameter.types:
         return True
     if "bool" in parameter.types:
         return value.lower() in PARSED_SWITCHES or not parameter.types <= {"bool", "null"}
-    try:
-        return isfinite(float(value) if "float" in parameter.types else int(value))
-    except ValueError:
-        return False
+    return _is_finite_number(value, parameter)
 
 
 def _severity(call: Call, value: Any, parameter: Parameter) -> Severity | None:

@@ -13,7 +13,7 @@ the first versions of TRL's trainers worked without a model, and `GRPOTrainer` r
 There is no fix: the missing value is unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.api import Api
@@ -35,16 +35,22 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {"model_name_or_path": (), "datas
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each call without a required argument."""
     for call, signature in signatures(job, api):
-        most = signature.positional
-        countable = most is not None and len(call.positional) <= most  # with more, ARG113 tells what to write
-        if call.via in ("call", "super") and not call.open and countable:
-            missing = list(_missing(call, signature))
-            if missing:
-                names = " and ".join(f"`{name}`" for name in missing)
-                message = f"{subject(api, call)} requires {names}, which this call does not pass"
-                yield Finding(call.key, message, place=call.name_place)
+        missing = list(_missing(call, signature)) if _shows_all(call, signature) else []
+        if missing:
+            message = f"{subject(api, call)} requires {_joined(missing)}, which this call does not pass"
+            yield Finding(call.key, message, place=call.name_place)
     if since(api, "trl", SCRIPTS):
         yield from _command_findings(job, api)
+
+
+def _shows_all(call: Call, signature: CallSignature) -> bool:
+    """True if all arguments of a call can be seen, and no more are given by position than it takes, which ARG113 reports."""
+    countable = signature.positional is not None and len(call.positional) <= signature.positional
+    return call.via in ("call", "super") and not call.open and countable
+
+
+def _joined(names: Iterable[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)
 
 
 def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
@@ -52,16 +58,23 @@ def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
     for call in job.calls:
         if not call.path.startswith("trl ") or call.guard.because or HELP & call.arguments.keys():
             continue
-        given = {flag_meant(each, name, None)[0] for name in call.arguments for each in _dataclasses(call, api)}
-        given |= {flag for name in call.arguments for flag in ambiguous_flags(job, call, name, api)}
-        lacking = [flag for flag, others in NEEDED.items() if not given & {flag, *others}]
-        if lacking and any(_dataclasses(call, api)):
-            flags = " and ".join(f"`--{flag}`" for flag in lacking)
+        if flags := _joined(_missing_flags(job, call, api)):
             if call.open:
                 raise MissingFactError(flags, f"not all options of `{call.path}` are shown")
-            yield Finding(
-                call.key, f"`{call.path}` requires {flags}, which this command does not pass", place=call.name_place
-            )
+            message = f"`{call.path}` requires {flags}, which this command does not pass"
+            yield Finding(call.key, message, place=call.name_place)
+
+
+def _missing_flags(job: Document, call: Call, api: Api) -> list[str]:
+    """Return the flags that a command needs and lacks; none if its dataclasses are not known."""
+    given = _given_flags(job, call, api) if any(_dataclasses(call, api)) else frozenset(NEEDED)
+    return [f"--{flag}" for flag, others in NEEDED.items() if not given & {flag, *others}]
+
+
+def _given_flags(job: Document, call: Call, api: Api) -> frozenset[str]:
+    """Return the flags that are given, or that one which is cut short may be."""
+    whole = {flag_meant(each, name, None)[0] for name in call.arguments for each in _dataclasses(call, api)}
+    return frozenset(whole).union(*(ambiguous_flags(job, call, name, api) for name in call.arguments))
 
 
 def _dataclasses(call: Call, api: Api) -> Iterator[CallSignature]:

@@ -17,6 +17,7 @@ There is no automatic fix.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from holdfast.catalog.calls.argparse_words import refused_words
@@ -47,46 +48,67 @@ def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> It
     if script_arguments is None or len(parsed) != 1 or "sys.argv" in job.text:
         return
     call, options = parsed[0]
-    if _may_pass(call):
-        return
-    end = script_arguments.index(REST) if REST in script_arguments else len(script_arguments)
-    given = script_arguments[:end]
-    for index, word in enumerate(given):
-        if isinstance(word, str) and word.startswith("--") and " " not in word and (fault := _fault(word, options)):
-            yield Finding(f"{KEY}.{index}", fault, place=_place(job, f"{KEY}.{index}", call))
-    if not HELP.intersection(given):
+    given = list(takewhile(lambda word: word != REST, script_arguments))
+    if not _may_pass(call):
+        yield from _unknown(job, call, options, given)
         yield from _refused(job, call, options, given)
 
 
 def _misread(job: Document, words: Sequence[str | Unknown]) -> Iterator[Finding]:
     """Report each word that cannot be converted to the type of its field in the script's dataclass."""
     for call in () if "sys.argv" in job.text else job.calls:
-        fields = {each.name: each for each in call.fields if each.types <= CONVERTED and not _may_pass(call)}
-        for index, word in enumerate(words):
-            flag, equals, inline = word.partition("=") if isinstance(word, str) else ("", "", "")
-            field = fields.get(flag.removeprefix("--").replace("-", "_")) if flag.startswith("--") else None
+        fields = _converted_fields(call)
+        for index, name, value in _option_values(words):
+            if name in fields and isinstance(value, str) and _is_misread(fields[name], value):
+                message = f"`{name}` is {value!r}; its type is `{fields[name].annotation}`"
+                yield Finding(f"{KEY}.{index}", message, place=_place(job, f"{KEY}.{index}", call))
+
+
+def _converted_fields(call: Call) -> dict[str, Parameter]:
+    """Return the fields for which a parser surely converts words, by name."""
+    fields = () if _may_pass(call) else call.fields
+    return {each.name: each for each in fields if each.types <= CONVERTED}
+
+
+def _option_values(words: Sequence[str | Unknown]) -> Iterator[tuple[int, str, str | Unknown]]:
+    """Yield the value of each option, with its position among the words and the option's name."""
+    for index, word in enumerate(words):
+        if isinstance(word, str) and word.startswith("--"):
+            flag, equals, inline = word.partition("=")
             at = index if equals else index + 1
-            value = inline if equals else words[at] if at < len(words) else Unknown()
-            if field and isinstance(value, str) and not OPTION.match(value) and _is_misread(field, value):
-                message = f"`{field.name}` is {value!r}; its type is `{field.annotation}`"
-                yield Finding(f"{KEY}.{at}", message, place=_place(job, f"{KEY}.{at}", call))
+            value = inline if equals else next(iter(words[at : at + 1]), Unknown())
+            yield at, _plain(flag.removeprefix("--")), value
 
 
 def _is_misread(field: Parameter, word: str) -> bool:
-    return isinstance(as_parsed(field, word), Unknown)
+    return not OPTION.match(word) and isinstance(as_parsed(field, word), Unknown)
+
+
+def _unknown(job: Document, call: Call, options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[Finding]:
+    for index, word in enumerate(given):
+        if isinstance(word, str) and word.startswith("--") and " " not in word and (fault := _fault(word, options)):
+            yield Finding(f"{KEY}.{index}", fault, place=_place(job, f"{KEY}.{index}", call))
 
 
 def _refused(job: Document, call: Call, options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[Finding]:
     """Report the first value that the parser refuses, and the required options that are missing."""
+    if HELP.intersection(given):
+        return
     if refused := refused_words(options.every, given):
         key = KEY if refused.index is None else f"{KEY}.{refused.index}"
         yield Finding(key, f"the script's parser refuses it: {refused.because}", place=_place(job, key, call))
-    if not may_give_more(given):
-        lacking = [max(flags, key=len) for flags in options.required if not any(_is_given(f, given) for f in flags)]
-        meant = {_meant(word, options) for word in given if isinstance(word, str)}
-        if names := " and ".join(f"`{name}`" for name in lacking if name not in meant):
-            message = f"the script's parser requires {names}, which this command does not pass"
-            yield Finding(KEY, message, place=_place(job, KEY, call))
+    if not may_give_more(given) and (names := " and ".join(_missing(options, given))):
+        message = f"the script's parser requires {names}, which this command does not pass"
+        yield Finding(KEY, message, place=_place(job, KEY, call))
+
+
+def _missing(options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[str]:
+    """Yield the required options that are not given, not even by a misspelt name."""
+    meant = {_meant(word, options) for word in given if isinstance(word, str)}
+    for flags in options.required:
+        name = max(flags, key=len)
+        if name not in meant and not any(_is_given(flag, given) for flag in flags):
+            yield f"`{name}`"
 
 
 def _may_pass(call: Call) -> bool:

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import names_of, signatures
 from holdfast.catalog.calls.converted_options import unconverted_option
-from holdfast.core.api import Parameter
-from holdfast.core.calls import ParserOption
+from holdfast.core.api import CallSignature, Parameter
+from holdfast.core.calls import Call, ParserOption
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -33,18 +33,27 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each option that gives its argument a value of another type."""
     for call, signature in signatures(job, api) if any(call.options for call in job.calls) else ():
         names = names_of(api, call.path)
-        adapts = "LoraConfig" in names
-        if not adapts and "TrainingArguments" not in names:
-            continue
-        for name in (each for each in call.options if each not in call.own | call.changed):
-            parameter = signature.parameters.get(name)
-            option = unconverted_option(call, parameter) if parameter else None
-            judged = name in NUMBERS_OF_ADAPTERS and option and option.kind == "str" if adapts else True
-            if parameter and option and judged:
-                key = f"{call.key}.{name}"
-                is_text = isinstance(call.arguments[name], str)
-                message, severity = _message(option, parameter), _severity(option, parameter, is_text)
-                yield Finding(key, message, severity=severity, place=option.place)
+        if "LoraConfig" in names or "TrainingArguments" in names:
+            yield from _unconverted(call, signature, adapts="LoraConfig" in names)
+
+
+def _unconverted(call: Call, signature: CallSignature, *, adapts: bool) -> Iterator[Finding]:
+    for parameter in _parsed(call, signature):
+        option = unconverted_option(call, parameter)
+        if option and (not adapts or _is_text_for_number(option, parameter)):
+            is_text = isinstance(call.arguments[parameter.name], str)
+            message, severity = _message(option, parameter), _severity(option, parameter, is_text)
+            yield Finding(f"{call.key}.{parameter.name}", message, severity=severity, place=option.place)
+
+
+def _parsed(call: Call, signature: CallSignature) -> Iterator[Parameter]:
+    """Yield the parameters of the library's that a call is given as they were parsed."""
+    names = (each for each in call.options if each not in call.own | call.changed)
+    return (signature.parameters[name] for name in names if name in signature.parameters)
+
+
+def _is_text_for_number(option: ParserOption, parameter: Parameter) -> bool:
+    return parameter.name in NUMBERS_OF_ADAPTERS and option.kind == "str"
 
 
 def _message(option: ParserOption, parameter: Parameter) -> str:

@@ -20,6 +20,7 @@ from math import inf
 
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_number
 
 KEY = "train.learning_rate"
 ADAPTIVE = ("adam", "adafactor", "lion", "rmsprop", "adagrad")
@@ -39,19 +40,34 @@ def check(job: Document) -> Iterator[Finding]:
     """Report a learning rate that is too high for the optimizer, unless the optimizer is the script's own."""
     yield from _decayed(job)
     rate = job.get(KEY, None)
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or not rate >= SUSPECT:
-        return
-    if any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text:
+    if not is_number(rate) or not rate >= SUSPECT or _has_own_optimizer(job):
         return
     optimizer = str(job.get("train.optim", DEFAULT))
-    adaptive = any(name in optimizer for name in ADAPTIVE)
-    if rate >= NOTHING_LEFT if adaptive else optimizer == SGD and rate >= MOST_OF_SGD:
-        yield Finding(
-            KEY, f"training diverges with a learning rate of {rate:g} and {optimizer}: is an exponent missing?"
-        )
-    elif adaptive and not any(name in job.text for name in TUNED_PROMPTS):
+    if _diverges(rate, optimizer):
+        fault = f"training diverges with a learning rate of {rate:g} and {optimizer}: is an exponent missing?"
+        yield Finding(KEY, fault)
+    elif _is_adaptive(optimizer) and not _tunes_prompts(job):
         fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: is an exponent missing?"
         yield Finding(KEY, fault, severity=Severity.WARNING)
+
+
+def _has_own_optimizer(job: Document) -> bool:
+    return any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
+
+
+def _is_adaptive(optimizer: str) -> bool:
+    return any(name in optimizer for name in ADAPTIVE)
+
+
+def _diverges(rate: float, optimizer: str) -> bool:
+    """True if every training with this learning rate diverges."""
+    if _is_adaptive(optimizer):
+        return rate >= NOTHING_LEFT
+    return optimizer == SGD and rate >= MOST_OF_SGD
+
+
+def _tunes_prompts(job: Document) -> bool:
+    return any(name in job.text for name in TUNED_PROMPTS)
 
 
 def _decayed(job: Document) -> Iterator[Finding]:

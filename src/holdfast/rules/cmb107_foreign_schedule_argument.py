@@ -13,7 +13,7 @@ are loaded, and the function raises TypeError. The usual case is `min_lr`: `cosi
 The fix is unsafe: another schedule that takes all of the keywords is a guess.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
@@ -30,20 +30,34 @@ READ_FROM = "4.40.2"
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report keywords that the schedule does not take."""
-    train, given = job.call("train"), job.get(KWARGS, None)
-    if train is None or not isinstance(given, Mapping) or not since(api, "transformers", READ_FROM):
-        return
-    if train.guard.tolerates("TypeError") or any(each in job.text for each in OWN):
+    given = job.get(KWARGS, None)
+    if not isinstance(given, Mapping) or not _reads_schedule(job, api):
         return
     schedule = setting(job, "lr_scheduler_type", api)
-    known = schedule_keywords(api, schedule) if isinstance(schedule, str) else None
-    refused = [name for name in given if name not in known] if known else []
-    if refused:
+    if refused := _refused(api, schedule, given):
         other = _schedule_of(api, schedule, given)
-        names = ", ".join(f"`{name}`" for name in refused)
-        hint = f": `{other}` does" if other else f"; it takes {', '.join(f'`{name}`' for name in sorted(known or ()))}"
+        takes = _quoted(sorted(schedule_keywords(api, schedule)))
         fix = Fix(f"take the schedule `{other}`", (Set(TYPE, other),), safe=False) if other else None
-        yield Finding(KWARGS, f"the schedule `{schedule}` does not take {names}{hint}", fix)
+        hint = f": `{other}` does" if other else f"; it takes {takes}"
+        yield Finding(KWARGS, f"the schedule `{schedule}` does not take {_quoted(refused)}{hint}", fix)
+
+
+def _reads_schedule(job: Document, api: Api) -> bool:
+    """True if the trainer takes a schedule of a known release, and an error would end the program."""
+    train = job.call("train")
+    if train is None or train.guard.tolerates("TypeError") or not since(api, "transformers", READ_FROM):
+        return False
+    return not any(each in job.text for each in OWN)
+
+
+def _refused(api: Api, schedule: object, given: Mapping[str, Any]) -> list[str]:
+    """Return the keywords that a schedule does not take; none if it is not known."""
+    known = schedule_keywords(api, schedule) if isinstance(schedule, str) else None
+    return [name for name in given if name not in known] if known else []
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _schedule_of(api: Api, schedule: str, given: Mapping[str, Any]) -> str:

@@ -14,8 +14,9 @@ if other patterns match.
 There is no automatic fix; if a file of that name is in another folder, the message names it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import filterfalse
 
 from holdfast.catalog.references import finding, found_references, is_there, key_beside, some_of
 from holdfast.core.document import Document
@@ -33,21 +34,16 @@ ELSEWHERE = ("://", "::", "{", "..")
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Report files that the dataset does not have."""
     for reference, dataset in found_references(job, datasets):
-        repo = dataset.repo
-        if repo is None or not repo.files or not is_there(repo):
-            continue
-        if not reference.files:
-            if not any(dataset.configs.values()) and all(map(_is_paper, repo.files)):
-                yield finding(reference, f"`{reference.name}` holds no data; it has {some_of(repo.files)}")
-            continue
-        if any(sign in name or name.startswith("/") for name in reference.files for sign in ELSEWHERE):
-            continue
-        missing = [wanted for wanted in reference.files if not any(_fits(each, wanted) for each in repo.files)]
-        named = [wanted for wanted in missing if not _is_pattern(wanted)]
-        if named or len(missing) == len(reference.files):
-            key, place = key_beside(job, reference, ("data_files", "data_dir"), 3)
-            near = _nearest(missing, repo.files)
-            yield Finding(key, f"`{reference.name}` has no file {some_of(named or missing)}{near}", place=place)
+        files = _files(dataset)
+        if files and reference.files:
+            yield from _missing_files(job, reference, files)
+        elif files and not any(dataset.configs.values()) and all(map(_is_paper, files)):
+            yield finding(reference, f"`{reference.name}` holds no data; it has {some_of(files)}")
+
+
+def _files(dataset: Dataset) -> Collection[str]:
+    """Return the names of the repository's files; none if they are not known."""
+    return dataset.repo.files if dataset.repo is not None and is_there(dataset.repo) else ()
 
 
 def _is_paper(name: str) -> bool:
@@ -55,16 +51,32 @@ def _is_paper(name: str) -> bool:
     return name.lower().endswith(PAPERS)
 
 
+def _missing_files(job: Document, reference: Reference, files: Collection[str]) -> Iterator[Finding]:
+    if any(map(_is_elsewhere, reference.files)):
+        return
+    missing = [wanted for wanted in reference.files if not _has(files, wanted)]
+    named = list(filterfalse(_is_pattern, missing))
+    if named or len(missing) == len(reference.files):
+        key, place = key_beside(job, reference, ("data_files", "data_dir"), 3)
+        fault = f"`{reference.name}` has no file {some_of(named or missing)}{_nearest(missing, files)}"
+        yield Finding(key, fault, place=place)
+
+
+def _is_elsewhere(name: str) -> bool:
+    return name.startswith("/") or any(sign in name for sign in ELSEWHERE)
+
+
 def _is_pattern(wanted: str) -> bool:
     return any(sign in wanted for sign in WILD)
 
 
-def _fits(name: str, wanted: str) -> bool:
-    """True if a file may be one that is asked for: a star may stand for folders, too, which is more than datasets lets it."""
+def _has(files: Collection[str], wanted: str) -> bool:
+    """True if a file may be one that is wanted: a star may stand for folders, too, which is more than datasets lets it."""
     wanted = wanted.removeprefix("./")
     if not _is_pattern(wanted):
-        return name == wanted
-    return fnmatchcase(name, wanted) or fnmatchcase(f"/{name}", f"/{wanted.replace('**/', '*')}")
+        return wanted in files
+    nested = f"/{wanted.replace('**/', '*')}"
+    return any(fnmatchcase(name, wanted) or fnmatchcase(f"/{name}", nested) for name in files)
 
 
 def _nearest(wanted: Iterable[str], names: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 LOAD = "datasets.load_dataset"
-ROLES = ("train_dataset", "eval_dataset")
+ROLES = frozenset({"train_dataset", "eval_dataset"})
 PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
 
 
@@ -52,20 +52,21 @@ def _in_calls(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.guard.because:
         return
-    loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}
-    trained, evaluated = (trainer.arguments.get(name) for name in ROLES)
-    if any(names.issuperset(ROLES) for names in trainer.same):
+    trained, evaluated = trainer.arguments.get("train_dataset"), trainer.arguments.get("eval_dataset")
+    if any(map(ROLES.issubset, trainer.same)):
         yield Finding(f"{trainer.key}.eval_dataset", "the trainer evaluates on the rows that it trains on")
-    elif not (isinstance(trained, CallResult) and isinstance(evaluated, CallResult)):
+    elif isinstance(trained, CallResult) and isinstance(evaluated, CallResult):
+        yield from _in_loads(job, trained, evaluated)
+
+
+def _in_loads(job: Document, trained: CallResult, evaluated: CallResult) -> Iterator[Finding]:
+    """Point out the rows that two calls of `load_dataset` both return."""
+    loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}
+    if not {trained.key, evaluated.key} <= loads.keys() or not trained.path == evaluated.path == LOAD:
         return
-    elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
-        shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
-        if shared:
-            yield Finding(
-                f"{evaluated.key}.split",
-                f"{shared} is also in the training data",
-                place=job.place(f"{evaluated.key}.split"),
-            )
+    if shared := _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key])):
+        split = f"{evaluated.key}.split"
+        yield Finding(split, f"{shared} is also in the training data", place=job.place(split))
 
 
 def _given(call: Call) -> dict[str, Any]:

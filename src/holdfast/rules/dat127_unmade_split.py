@@ -41,16 +41,25 @@ def check(job: Document) -> Iterator[Finding]:
     if any(_splits(job, call) for call in calls):
         _note_hidden(job)
     for call in calls:
-        given = (*call.arguments.items(), *enumerate(call.positional))
-        taken = [(f"{call.key}.{name}", value) for name, values in given for value in _results(values)]
-        if call.receiver is not None:
-            taken.append((f"{call.key}.{call.name}", call.receiver))
-        for key, value in taken if not call.guard.tolerates("KeyError") else ():
-            has = _splits(job, _source(job, value)) if value.item and value.item not in job.asked else ()
-            if has and value.item not in has:
-                place = None if call.receiver is not value else call.name_place
-                names = " and ".join(f"`{name}`" for name in has)
-                yield Finding(key, f"the data has no split `{value.item}`; it has {names}", place=place)
+        if not call.guard.tolerates("KeyError"):
+            yield from _missing_splits(job, call)
+
+
+def _missing_splits(job: Document, call: Call) -> Iterator[Finding]:
+    for key, taken in _taken(call):
+        has = _splits_beside(job, taken)
+        if has and taken.item not in has:
+            names = " and ".join(f"`{name}`" for name in has)
+            place = call.name_place if taken is call.receiver else None
+            yield Finding(key, f"the data has no split `{taken.item}`; it has {names}", place=place)
+
+
+def _taken(call: Call) -> Iterator[tuple[str, CallResult]]:
+    """Yield what a call is given, and what it is called on, of what other calls returned; each with its key."""
+    given = (*call.arguments.items(), *enumerate(call.positional))
+    yield from ((f"{call.key}.{name}", value) for name, values in given for value in _results(values))
+    if call.receiver is not None:
+        yield f"{call.key}.{call.name}", call.receiver
 
 
 def _results(value: object) -> Iterator[CallResult]:
@@ -62,10 +71,15 @@ def _results(value: object) -> Iterator[CallResult]:
             yield from _results(each)
 
 
-def _source(job: Document, taken: CallResult) -> Call | None:
-    """Return the call that gave what a split is taken of. `train` is there whatever it reads: nothing hidden decides that."""
+def _splits_beside(job: Document, taken: CallResult) -> tuple[str, ...]:
+    """Return the splits among which one is read; empty if they are not known, or the program looks for it first.
+
+    `train` is there whatever the call reads: nothing hidden decides that.
+    """
+    if not taken.item or taken.item in job.asked:
+        return ()
     call = job.call(taken.key)
-    return untracked(call) if call and taken.item == HALVES[0] else call
+    return _splits(job, untracked(call) if call and taken.item == HALVES[0] else call)
 
 
 def _note_hidden(job: Document) -> None:
@@ -78,17 +92,26 @@ def _note_hidden(job: Document) -> None:
 
 def _splits(job: Document, call: Call | None) -> tuple[str, ...]:
     """Return the splits of what a call gives; empty where they are not known, or where it gives no splits at all."""
-    while call is not None and call.name in KEEPING and call.receiver and not call.receiver.item:
-        if _may_change(job, call):
-            return ()
-        call = job.call(call.receiver.key)
-    if call is None or call.package != "datasets" or call.guard.because or _may_change(job, call):
+    origin = _origin(job, call)
+    if origin is None or origin.package != "datasets" or origin.guard.because:
         return ()
+    return _made_splits(origin)
+
+
+def _origin(job: Document, call: Call | None) -> Call | None:
+    """Return the call that made the splits which a call passes on; None if the program may change them."""
+    while call is not None and not _may_change(job, call):
+        if call.name not in KEEPING or not call.receiver or call.receiver.item:
+            return call
+        call = job.call(call.receiver.key)
+    return None
+
+
+def _made_splits(call: Call) -> tuple[str, ...]:
     if call.name == "train_test_split":
         return HALVES
-    if call.path.endswith(".DatasetDict"):
-        written = next(iter(call.positional), None)
-        return _names(written) if not call.arguments else ()
+    if call.path.endswith(".DatasetDict") and not call.arguments:
+        return _names(next(iter(call.positional), None))
     return _loaded(call) if call.path == "datasets.load_dataset" else ()
 
 

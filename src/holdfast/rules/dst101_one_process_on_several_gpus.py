@@ -17,6 +17,7 @@ choose a flavor with one GPU.
 
 import re
 from collections.abc import Iterator
+from typing import Any, TypeGuard
 
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
@@ -40,16 +41,26 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _one_process(sent: Submission) -> str | None:
     """Return the words that certainly start one process that trains with TRL."""
-    if not sent.is_uv:
-        command = sent.given("command")
-        words = command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
-        starts = words[:1] == ["python"] or words[:2] == ["uv", "run"]
-        return f"`{words[0]}`" if starts and any(map(SCRIPTS.search, words)) and not _shares(words) else None
+    return _by_uv(sent) if sent.is_uv else _by_command(sent)
+
+
+def _by_command(sent: Submission) -> str | None:
+    command = sent.given("command")
+    words = command if _are_texts(command) else []
+    starts = words[:1] == ["python"] or words[:2] == ["uv", "run"]
+    return f"`{words[0]}`" if starts and any(map(SCRIPTS.search, words)) and not _shares(words) else None
+
+
+def _by_uv(sent: Submission) -> str | None:
     listed = sent.given("dependencies")
     packages = [text for text in listed if isinstance(text, str)] if isinstance(listed, list | tuple) else []
-    script = sent.given("script")
-    trains = any(map(TRL.match, packages)) or (isinstance(script, str) and SCRIPTS.search(script))
+    script = str(sent.given("script"))
+    trains = any(map(TRL.match, packages)) or SCRIPTS.search(script)
     return "`uv run`" if trains and not _shares(packages) else None
+
+
+def _are_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _shares(words: list[str]) -> bool:

@@ -18,7 +18,8 @@ sets both, because either may be meant: with data to evaluate on, it evaluates. 
 `load_best_model_at_end` from a script that does not evaluate.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, TypeGuard
 
@@ -26,7 +27,6 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits
 from holdfast.catalog.calls.constructions import Construction, refusals
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
@@ -77,50 +77,105 @@ def _matching(construction: Construction) -> Fix | None:
     if evals == "no":
         return Fix("keep the last model", (Remove(f"{call.key}.load_best_model_at_end"),), safe=False)
     if evals == saves == "steps":
-        return _matching_steps(call)
+        return _matching_steps(call.key, call.arguments, given.get("eval_steps"), given.get("save_steps"))
     if evals == saves or evals not in ("epoch", "steps"):
         return None
     return Fix(f"save by {evals} too", (Set(f"{call.key}.save_strategy", evals),), safe="save_strategy" not in given)
 
 
-def _matching_steps(call: Call) -> Fix | None:
-    """Return the edit that makes the steps between two saves a multiple of those between two evaluations."""
-    evals, saves = call.arguments.get("eval_steps"), call.arguments.get("save_steps")
-    if "save_steps" not in call.arguments and _is_step(evals):
-        return Fix("save whenever it evaluates", (Set(f"{call.key}.save_steps", evals),))
-    if "eval_steps" not in call.arguments and _is_step(saves):
-        return Fix("evaluate whenever it saves", (Set(f"{call.key}.eval_steps", saves),))
-    if _is_step(evals) and _is_step(saves) and min(evals, saves) >= 1:
-        multiple = ceil(saves / evals) * int(evals)
-        return Fix(f"save every {multiple} steps", (Set(f"{call.key}.save_steps", multiple),), safe=False)
-    return None
+def _matching_steps(config: str, given: Container[str], evals: object, saves: object) -> Fix | None:
+    """Return the edit that makes the steps between two saves a multiple of those between two evaluations.
+
+    Args:
+        config: Key of the config.
+        given: Names of the settings that are written.
+        evals: Steps between two evaluations.
+        saves: Steps between two saves.
+    """
+    if "save_steps" not in given:
+        fix = Fix("save whenever it evaluates", (Set(f"{config}.save_steps", evals),))
+        return fix if _is_step(evals) else None
+    if "eval_steps" not in given:
+        fix = Fix("evaluate whenever it saves", (Set(f"{config}.eval_steps", saves),))
+        return fix if _is_step(saves) else None
+    return _saving_less_often(config, evals, saves)
+
+
+def _saving_less_often(config: str, evals: object, saves: object) -> Fix | None:
+    if not (_is_step(evals) and _is_step(saves)) or min(evals, saves) < 1:
+        return None
+    multiple = ceil(saves / evals) * int(evals)
+    return Fix(f"save every {multiple} steps", (Set(f"{config}.save_steps", multiple),), safe=False)
 
 
 def _in_job_file(job: Document) -> Iterator[Finding]:
-    has_data = job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None
-    if not has_data and job.get(EVAL, "no") == "no" and job.get(SAVE, None) != "best":
+    default = _default_strategy(job)
+    if default == "no" and job.get(EVAL, "no") == "no" and job.get(SAVE, None) != "best":
         return
-    stopping = job.get("early_stopping", None) is not None
-    wanted = stopping or setting(job, "load_best_model_at_end") is True
-    follows = stopping and job.get(SAVE) is ABSENT and job.get(SAVE_STEPS) is ABSENT
-    evals = job.get(EVAL, "steps" if has_data else "no")
-    saves = job.get(SAVE, evals if follows else "steps")
-    if saves == "best":
-        yield from _best(job, evals, wanted=wanted)
-    elif wanted and "no" in (evals, saves) and (stopping or evals != saves):
+    schedule = _Schedule.of(job, default)
+    if schedule.saves == "best":
+        yield from _best(job, schedule)
+    elif schedule.wanted:
+        yield from _unmatched(job, schedule)
+
+
+def _default_strategy(job: Document) -> str:
+    """Return by what a job evaluates that does not say it: by steps, if it has data for it."""
+    has_data = job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None
+    return "steps" if has_data else "no"
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """When a job file evaluates and saves.
+
+    Attributes:
+        evals: By what it evaluates: `steps`, `epoch` or `no`.
+        saves: By what it saves; also `best`.
+        stopping: Whether it stops early.
+        wanted: Whether it keeps the best model.
+        follows: Whether it saves whenever it evaluates, because it stops early and does not say when to save.
+    """
+
+    evals: Any
+    saves: Any
+    stopping: bool
+    wanted: bool
+    follows: bool
+
+    @classmethod
+    def of(cls, job: Document, default: str) -> "_Schedule":
+        """Read a job file that evaluates by `default` if it does not say when."""
+        stopping = job.get("early_stopping", None) is not None
+        wanted = stopping or setting(job, "load_best_model_at_end") is True
+        follows = stopping and job.get(SAVE) is ABSENT and job.get(SAVE_STEPS) is ABSENT
+        evals = job.get(EVAL, default)
+        return cls(evals, job.get(SAVE, evals if follows else "steps"), stopping, wanted, follows)
+
+    @property
+    def by_own_steps(self) -> bool:
+        """Whether it evaluates and saves after numbers of steps that do not depend on each other."""
+        return self.evals == self.saves == "steps" and not self.follows
+
+    @property
+    def leaves_no_choice(self) -> bool:
+        """Whether no checkpoint is both saved and evaluated; without either, only early stopping needs one."""
+        return "no" in (self.evals, self.saves) and (self.stopping or self.evals != self.saves)
+
+
+def _unmatched(job: Document, schedule: _Schedule) -> Iterator[Finding]:
+    evals, saves = schedule.evals, schedule.saves
+    if schedule.leaves_no_choice:
         key = EVAL if evals == "no" else SAVE
         fault = f"`load_best_model_at_end` is set, but `{key}: no` leaves no model to choose from"
         yield Finding(key, fault, _without_no(job, evals, saves))
-    elif wanted and evals != saves:
-        fix = Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=job.get(SAVE) is ABSENT)
-        key = EVAL if job.get(SAVE) is ABSENT else SAVE
-        yield Finding(
-            key,
-            f"`load_best_model_at_end` needs both strategies to match: it evaluates by {evals} and saves by {saves}",
-            fix,
-        )
-    elif wanted and evals == "steps" and not follows:
-        yield from _steps(job)
+    elif evals != saves:
+        default = job.get(SAVE) is ABSENT
+        fix = Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=default)
+        fault = f"`load_best_model_at_end` needs both strategies to match: it evaluates by {evals} and saves by {saves}"
+        yield Finding(EVAL if default else SAVE, fault, fix)
+    elif schedule.by_own_steps:
+        yield from _unmatched_steps(job)
 
 
 def _without_no(job: Document, evals: Any, saves: Any) -> Fix:
@@ -132,33 +187,30 @@ def _without_no(job: Document, evals: Any, saves: Any) -> Fix:
     return Fix(f"evaluate by {saves} too", (Set(EVAL, saves),), safe=False)
 
 
-def _best(job: Document, evals: Any, *, wanted: bool) -> Iterator[Finding]:
-    watched = wanted or setting(job, "lr_scheduler_type") in WATCHING or setting(job, "metric_for_best_model")
-    if not watched:
+def _best(job: Document, schedule: _Schedule) -> Iterator[Finding]:
+    watching = schedule.wanted or setting(job, "lr_scheduler_type") in WATCHING
+    if not watching and not setting(job, "metric_for_best_model"):
         yield Finding(SAVE, "`save_strategy: best` needs `train.metric_for_best_model`", _named("train"))
-    elif evals == "no":
+    elif schedule.evals == "no":
         key = SAVE if job.get(EVAL) is ABSENT else EVAL
         yield Finding(key, "without evaluation no model is ever the best, and none is saved", None, Severity.WARNING)
 
 
-def _steps(job: Document) -> Iterator[Finding]:
+def _unmatched_steps(job: Document) -> Iterator[Finding]:
+    evals, saves = _steps_between(job)
+    if _is_step(evals) and _is_step(saves) and not _meet(evals, saves):
+        written = [key for key in (SAVE_STEPS, EVAL_STEPS, SAVE, EVAL) if job.get(key) is not ABSENT]
+        fault = f"`load_best_model_at_end` needs `save_steps` ({saves}) to be a multiple of `eval_steps` ({evals})"
+        names = {key.removeprefix("train.") for key in written}
+        yield Finding((*written, SAVE_STEPS)[0], fault, _matching_steps("train", names, evals, saves))
+
+
+def _steps_between(job: Document) -> tuple[Any, Any]:
+    """Return the steps between two evaluations and between two saves; below 1, a part of all steps."""
     written = job.get(SAVE_STEPS) is not ABSENT
     evals = job.get(EVAL_STEPS, None) or (PART if job.get(EVAL) is ABSENT else setting(job, "logging_steps"))
     saves = setting(job, "save_steps") if written or job.get(SAVE) is not ABSENT else PART
-    if not (_is_step(evals) and _is_step(saves)) or _meet(evals, saves):
-        return
-    fix = None
-    if not written:
-        fix = Fix("save whenever it evaluates", (Set(SAVE_STEPS, evals),))
-    elif job.get(EVAL_STEPS) is ABSENT:
-        fix = Fix("evaluate whenever it saves", (Set(EVAL_STEPS, saves),))
-    elif evals >= 1 and saves >= 1:
-        multiple = ceil(saves / evals) * int(evals)
-        fix = Fix(f"save every {multiple} steps", (Set(SAVE_STEPS, multiple),), safe=False)
-    key = next((key for key in (SAVE_STEPS, EVAL_STEPS, SAVE, EVAL) if job.get(key) is not ABSENT), SAVE_STEPS)
-    yield Finding(
-        key, f"`load_best_model_at_end` needs `save_steps` ({saves}) to be a multiple of `eval_steps` ({evals})", fix
-    )
+    return evals, saves
 
 
 def _is_step(value: Any) -> TypeGuard[float]:

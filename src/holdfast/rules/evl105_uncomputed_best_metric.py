@@ -12,7 +12,7 @@ The trainer reads the metric after the first evaluation, and raises KeyError: th
 The fix is unsafe: it writes the only metric that the function returns, and only you know which one you meant.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from holdfast.catalog.calls.own_trainers import measures_as_library
 from holdfast.core.calls import Call, LocalName
@@ -35,23 +35,31 @@ BY_POSITION = 2
 def check(job: Document) -> Iterator[Finding]:
     """Report a metric that the script's function does not return."""
     trainer, metric = job.call("trainer"), job.get(KEY, None)
-    if (
-        trainer is None
-        or trainer.path not in TRAINERS
-        or not measures_as_library(job, trainer)
-        or trainer.guard.tolerates("KeyError")
-    ):
+    if trainer is None or not _is_judged(job, trainer):
         return
-    if "on_evaluate" in job.text:
-        return  # a callback may add metrics
-    if job.get("train.eval_strategy", "no") not in ("steps", "epoch"):
-        return
-    watches = metric is not None or job.get(BEST, None) is True
-    sets = trainer.arguments.get("eval_dataset") if watches else None
-    if isinstance(sets, Mapping) and sets:
-        yield from _of_several(job, metric, sets, trainer)
+    if sets := _evaluation_sets(job, metric, trainer):
+        yield from _of_several(metric, sets)
     elif isinstance(metric, str):
         yield from _of_one(job, metric, trainer)
+
+
+def _is_judged(job: Document, trainer: Call) -> bool:
+    """True if a trainer evaluates by the library's own code, and a missing metric would end the program."""
+    return (
+        trainer.path in TRAINERS
+        and measures_as_library(job, trainer)
+        and not trainer.guard.tolerates("KeyError")
+        and "on_evaluate" not in job.text  # a callback may add metrics
+        and job.get("train.eval_strategy", "no") in ("steps", "epoch")
+    )
+
+
+def _evaluation_sets(job: Document, metric: object, trainer: Call) -> Mapping[object, object]:
+    """Return several evaluation sets by their names, if a metric is watched; empty if there is one, or none."""
+    if metric is None and job.get(BEST, None) is not True:
+        return {}
+    sets = trainer.arguments.get("eval_dataset")
+    return sets if isinstance(sets, Mapping) else {}
 
 
 def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
@@ -60,28 +68,34 @@ def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
         yield Finding(KEY, f"nothing computes `{metric}`: the trainer gets no `compute_metrics`")
-    if not isinstance(metrics, LocalName) or not metrics.keys:
+    if isinstance(metrics, LocalName):
+        yield from _not_returned(metrics, metric)
+
+
+def _not_returned(function: LocalName, metric: str) -> Iterator[Finding]:
+    if not function.keys or metric.endswith((*function.keys, *ADDED)):
         return
-    if not metric.endswith((*metrics.keys, *ADDED)):
-        names = ", ".join(f"`{name}`" for name in metrics.keys)
-        only = metrics.keys[0] if len(metrics.keys) == 1 else ""
-        fix = Fix(f"choose by `{only}`", (Set(KEY, only),), safe=False) if only else None
-        yield Finding(KEY, f"`{metrics.name}` computes no `{metric}`: it returns {names}", fix)
+    names = ", ".join(f"`{name}`" for name in function.keys)
+    only = function.keys[0] if len(function.keys) == 1 else ""
+    fix = Fix(f"choose by `{only}`", (Set(KEY, only),), safe=False) if only else None
+    yield Finding(KEY, f"`{function.name}` computes no `{metric}`: it returns {names}", fix)
 
 
-def _of_several(job: Document, metric: object, sets: Mapping[object, object], trainer: Call) -> Iterator[Finding]:
+def _of_several(metric: object, sets: Collection[object]) -> Iterator[Finding]:
     """Report a metric that none of several evaluation sets has."""
-    if metric is None and job.get(BEST, None) is True:
-        metric = DEFAULT
-    if not isinstance(metric, str) or not all(isinstance(name, str) for name in sets):
-        return
-    watched = metric if metric.startswith("eval_") else f"eval_{metric}"
+    watched = DEFAULT if metric is None else metric
+    names = [name for name in sets if isinstance(name, str)]
+    if isinstance(watched, str) and len(names) == len(sets) and (fault := _fault(watched, names)):
+        yield Finding(BEST if metric is None else KEY, fault)
+
+
+def _fault(metric: str, sets: Collection[str]) -> str:
+    watched = f"eval_{metric.removeprefix('eval_')}"
     beginnings = [f"eval_{name}_" for name in sets]
-    if not watched.startswith(tuple(beginnings)) and not watched.endswith(OF_ALL):
-        listed = ", ".join(f"`{each}{DEFAULT}`" for each in beginnings)
-        fault = f"no evaluation set gives `{watched}`: each of `eval_dataset` has metrics of its own, {listed} and more"
-        key = KEY if job.get(KEY, None) is not None else BEST
-        yield Finding(key, fault, place=None if job.get(key, None) is not None else trainer.name_place)
+    if watched.startswith(tuple(beginnings)) or watched.endswith(OF_ALL):
+        return ""
+    listed = ", ".join(f"`{each}{DEFAULT}`" for each in beginnings)
+    return f"no evaluation set gives `{watched}`: each of `eval_dataset` has metrics of its own, {listed} and more"
 
 
 SCRIPT = """from datasets import load_dataset

@@ -20,26 +20,36 @@ from holdfast.core.document import Document, Remove, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 
 KEY, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
+STOPPING, CHOOSING = "early_stopping.metric", "train.metric_for_best_model"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a metric of answers that is not computed, or whose direction is reversed."""
     if job.get("method", "") not in MEASURED:  # trainers of the others log metrics of the same names
         return
+    measured = _measured(job)
+    for key in (STOPPING, CHOOSING) if measured is not None else ():
+        yield from _unmeasured(job, key, measured or [])
+
+
+def _measured(job: Document) -> list[str] | None:
+    """Return the metrics that the job computes of answers; None if the source hides one."""
     given = job.get(KEY, None)
-    measured = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
-    if any(not isinstance(each, str) for each in measured):
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
+    return names if all(isinstance(each, str) for each in names) else None
+
+
+def _unmeasured(job: Document, key: str, measured: list[str]) -> Iterator[Finding]:
+    metric = job.get(key, None)
+    name = str(metric).removeprefix(EVALUATED)
+    if name not in OF_ANSWERS:
         return
-    names = [each.rpartition(":")[2] for each in measured]
-    for key in ("early_stopping.metric", "train.metric_for_best_model"):
-        metric = job.get(key, None)
-        name = metric.removeprefix(EVALUATED) if isinstance(metric, str) else ""
-        if name in OF_ANSWERS and name not in names:
-            fix = Fix(f"compute `{name}`", (Set(KEY, [*measured, name]),), safe=False)
-            yield Finding(key, f"nothing computes `{metric}`: `{KEY}` does not name `{name}`", fix)
-        elif key.startswith("early") and name in OF_ANSWERS and job.get(DIRECTION, None) is False:
-            fault = f"`greater_is_better` is False, but higher is better for `{metric}`: the worst model is kept"
-            yield Finding(DIRECTION, fault, Fix("let the metric decide", (Remove(DIRECTION),), safe=False))
+    if name not in {each.rpartition(":")[2] for each in measured}:
+        fix = Fix(f"compute `{name}`", (Set(KEY, [*measured, name]),), safe=False)
+        yield Finding(key, f"nothing computes `{metric}`: `{KEY}` does not name `{name}`", fix)
+    elif key == STOPPING and job.get(DIRECTION, None) is False:
+        fault = f"`greater_is_better` is False, but higher is better for `{metric}`: the worst model is kept"
+        yield Finding(DIRECTION, fault, Fix("let the metric decide", (Remove(DIRECTION),), safe=False))
 
 
 JOB = """

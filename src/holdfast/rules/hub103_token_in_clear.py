@@ -17,8 +17,9 @@ script needs no replacement, because the libraries read variables such as `HF_TO
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from holdfast.core.document import Document, Unknown, leaves, render_key
+from holdfast.core.document import Document, Key, Unknown, leaves, render_key
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.notebook import is_notebook
 from holdfast.core.redact import is_random, is_secret, redact
@@ -42,20 +43,25 @@ def check(job: Document) -> Iterator[Finding]:
     """Report each secret by its key or its place; the message does not show it."""
     if job.kind == "script":
         yield from _in_text(job)
-    for path, value in leaves(job.values):
+    for path, value in _values(job):
         key = render_key(path)
-        if job.kind == "script" and (path[:2] != VARIABLES or not _is_elsewhere(job, key)):
-            continue
-        named = key in KEYS and value and not isinstance(value, Unknown)
-        if named or (isinstance(value, str) and TOKEN.search(value)):
+        if _is_token(key, value):
             yield Finding(key, f"a token in plain text: {_advice(job, 'HF_TOKEN', 'on the Hub')}")
         elif path[:2] == VARIABLES and isinstance(value, str) and _is_other_secret(str(path[-1]), value):
             yield Finding(key, f"a secret in plain text: {_advice(job, str(path[-1]), 'where it was issued')}")
 
 
-def _is_elsewhere(job: Document, key: str) -> bool:
-    """True if a variable of a script is set by the shell script that starts it."""
-    return job.place(key).path != job.path
+def _values(job: Document) -> Iterator[tuple[Key, Any]]:
+    """Yield the values of a job; of a script only the variables that are set by the shell script that starts it."""
+    for path, value in leaves(job.values):
+        if job.kind != "script" or (path[:2] == VARIABLES and job.place(render_key(path)).path != job.path):
+            yield path, value
+
+
+def _is_token(key: str, value: Any) -> bool:
+    if isinstance(value, str) and TOKEN.search(value):
+        return True
+    return key in KEYS and bool(value) and not isinstance(value, Unknown)
 
 
 def _is_other_secret(name: str, value: str) -> bool:

@@ -33,16 +33,24 @@ REPAIRS = "unsloth"
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each import that fails with these versions."""
     for failure in import_failures():
-        if not failure.concerns(api) or _is_required(job.get("environment.requirements", ()), failure.lacks):
-            continue
-        if failure.lacks and any(each.module.partition(".")[0] == REPAIRS for each in job.imports):
-            continue
-        for each in job.imports:
-            if _is_of(api, each, failure) and not each.guard.tolerates("ImportError"):
-                pair = ", ".join(f"{package} {api.versions[package]}" for package in ("trl", *failure.others))
-                message = f"`{each.name}` cannot be imported with {pair}: {failure.error}; {failure.instead}"
-                milder = Severity.WARNING if failure.lacks in LIKELY else None
-                yield Finding("imports", message, severity=milder, place=each.place)
+        if _occurs(job, api, failure):
+            for each in job.imports:
+                if _is_of(api, each, failure) and not each.guard.tolerates("ImportError"):
+                    yield _finding(api, each, failure)
+
+
+def _occurs(job: Document, api: Api, failure: ImportFailure) -> bool:
+    """True if an import fails with these versions and requirements, and nothing that the program imports repairs it."""
+    if not failure.concerns(api) or _is_required(job.get("environment.requirements", ()), failure.lacks):
+        return False
+    return not failure.lacks or all(each.module.partition(".")[0] != REPAIRS for each in job.imports)
+
+
+def _finding(api: Api, each: Import, failure: ImportFailure) -> Finding:
+    pair = ", ".join(f"{package} {api.versions[package]}" for package in ("trl", *failure.others))
+    message = f"`{each.name}` cannot be imported with {pair}: {failure.error}; {failure.instead}"
+    milder = Severity.WARNING if failure.lacks in LIKELY else None
+    return Finding("imports", message, severity=milder, place=each.place)
 
 
 def _is_of(api: Api, each: Import, failure: ImportFailure) -> bool:

@@ -13,6 +13,7 @@ The fix is unsafe: it writes the nearest name, and you may mean another one.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.document import Document, Set
@@ -23,41 +24,71 @@ from holdfast.core.nearest import nearest
 MAP, REWARDS, TEMPLATE = "dataset.map", "rewards", "model.chat_template"
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A function or template that a job names.
+
+    Attributes:
+        key: Where it is named.
+        text: How: `rewards.py:score`, or the name of a template's file.
+    """
+
+    key: str
+    text: str
+
+    @property
+    def module(self) -> str:
+        """The file or the module of a function; empty for a name alone."""
+        return self.text.rpartition(":")[0]
+
+    @property
+    def path(self) -> str:
+        """What names the file."""
+        return self.text if self.key == TEMPLATE else self.module
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its module is one that Python has to find."""
+        return bool(self.module) and not self.module.endswith(".py")
+
+
 def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
     """Report each function and template that the named file does not contain."""
-    imported = ""
-    for key, text in _named(job):
-        module, _, name = text.rpartition(":")
-        file = files.get(module if key != TEMPLATE else text)
-        if file is None:
-            imported = imported or (key if module and not module.endswith(".py") else "")
-            yield from _unknown_reward(key, text) if key.startswith(REWARDS) and not module.endswith(".py") else ()
-        elif file.problem:
-            yield Finding(key, file.problem)
-        elif key != TEMPLATE and name not in file.names:
-            near = nearest(name, tuple(sorted(file.names)))
-            fix = Fix(f"write `{near}`", (Set(key, f"{module}:{near}"),), safe=False) if near else None
-            hint = f"; did you mean `{near}`?" if near else ""
-            yield Finding(key, f"`{module}` defines no `{name}`{hint}", fix)
-    if imported == MAP:
-        raise MissingFactError(imported, "modules that a job imports are not checked")
+    every = _named(job)
+    for named in every:
+        file = files.get(named.path)
+        yield from _unknown_reward(named) if file is None else _missing_name(named, file)
+    imported = (named.key for named in every if named.is_imported and files.get(named.path) is None)
+    if next(imported, "") == MAP:
+        raise MissingFactError(MAP, "modules that a job imports are not checked")
 
 
-def _named(job: Document) -> Iterator[tuple[str, str]]:
+def _unknown_reward(named: _Named) -> Iterator[Finding]:
+    if not named.key.startswith(REWARDS) or named.module.endswith(".py") or named.text in TRL_REWARDS:
+        return
+    near = nearest(named.text, tuple(TRL_REWARDS))
+    fix = Fix(f"write `{near}`", (Set(named.key, near),), safe=False) if near else None
+    hint = f"did you mean `{near}`?" if near else "name one of TRL's, or `file.py:function`"
+    yield Finding(named.key, f"there is no reward function `{named.text}`; {hint}", fix)
+
+
+def _named(job: Document) -> list[_Named]:
     rewards = job.get(REWARDS, None)
     listed = enumerate(rewards) if isinstance(rewards, list) else ()
     given = [(f"{REWARDS}.{number}", text) for number, text in listed]
     given += [(key, job.get(key, None)) for key in (MAP, TEMPLATE)]
-    return ((key, text) for key, text in given if isinstance(text, str))
+    return [_Named(key, text) for key, text in given if isinstance(text, str)]
 
 
-def _unknown_reward(key: str, text: str) -> Iterator[Finding]:
-    if text in TRL_REWARDS:
-        return
-    near = nearest(text, tuple(TRL_REWARDS))
-    fix = Fix(f"write `{near}`", (Set(key, near),), safe=False) if near else None
-    hint = f"did you mean `{near}`?" if near else "name one of TRL's, or `file.py:function`"
-    yield Finding(key, f"there is no reward function `{text}`; {hint}", fix)
+def _missing_name(named: _Named, file: NamedFile) -> Iterator[Finding]:
+    name = named.text.rpartition(":")[2]
+    if file.problem:
+        yield Finding(named.key, file.problem)
+    elif named.key != TEMPLATE and name not in file.names:
+        near = nearest(name, tuple(sorted(file.names)))
+        fix = Fix(f"write `{near}`", (Set(named.key, f"{named.module}:{near}"),), safe=False) if near else None
+        hint = f"; did you mean `{near}`?" if near else ""
+        yield Finding(named.key, f"`{named.module}` defines no `{name}`{hint}", fix)
 
 
 JOB = """

@@ -13,11 +13,11 @@ row, and the training teaches nothing.
 There is no automatic fix: the files must come from where the model was made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_rooted
-from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
+from holdfast.catalog.models.base_models import GENERATING, Base, base_of, is_plain, uses_own_tokenizer
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -51,18 +51,8 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     if base is None or not is_plain(job, base) or not _is_readable(model.repo):
         return
     if model.files is None:
-        if base.name.startswith(BUILTIN):
-            yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
-        elif job.kind == "job":
-            where = "" if is_rooted(base.name) else " beside the job file or in the working directory"
-            yield base.finding(f"there is no folder `{base.name}`{where}")
-        return
-    files = frozenset(name for name in model.files if "/" not in name)
-    alone = base.by_name and job.get("method", None) in GENERATING
-    fault = _lacks(model, files, alone=alone)
-    if not fault and uses_own_tokenizer(job, base):
-        fault = _unspoken(files)
-    if fault:
+        yield from _absent(job, base)
+    elif fault := _fault(job, base, model, model.files):
         yield base.finding(fault)
 
 
@@ -70,24 +60,46 @@ def _is_readable(repo: Repo | None) -> bool:
     return repo is None or (repo.exists and repo.readable and repo.commit is not None)
 
 
-def _lacks(model: ModelFacts, files: frozenset[str], *, alone: bool) -> str:
-    """Return the reason why a model cannot be loaded; empty where an adapter beside it names another to load.
+def _absent(job: Document, base: Base) -> Iterator[Finding]:
+    if base.name.startswith(BUILTIN):
+        yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
+    elif job.kind == "job":
+        where = "" if is_rooted(base.name) else " beside the job file or in the working directory"
+        yield base.finding(f"there is no folder `{base.name}`{where}")
+
+
+def _fault(job: Document, base: Base, model: ModelFacts, names: Iterable[str]) -> str:
+    """Return the reason why a model cannot be loaded or used; empty if there is none."""
+    files = frozenset(name for name in names if "/" not in name)
+    alone = base.by_name and job.get("method", None) in GENERATING
+    fault = _without_weights(model, files) if CONFIG in files else _without_config(files, alone=alone)
+    return fault or (_unspoken(files) if uses_own_tokenizer(job, base) else "")
+
+
+def _without_config(files: frozenset[str], *, alone: bool) -> str:
+    """Return the reason why a model without a config cannot be loaded; empty where its adapter names another to load.
 
     Args:
-        model: The model.
         files: Names of its files.
         alone: Whether its loader takes no adapter for a model.
     """
-    if CONFIG not in files and ADAPTER in files:
-        return "it has no config.json: it holds only an adapter: merge it first" if alone else ""
-    if CONFIG not in files:
+    if ADAPTER not in files:
         return "it has no config.json"
-    elsewhere = ADAPTER in files or "transformers_weights" in (model.config or {})
-    if files & WEIGHTS or elsewhere:
+    return "it has no config.json: it holds only an adapter: merge it first" if alone else ""
+
+
+def _without_weights(model: ModelFacts, files: frozenset[str]) -> str:
+    """Return that a model has no weights, and what it has; empty if it has some, or they are elsewhere."""
+    if files & WEIGHTS or ADAPTER in files or "transformers_weights" in (model.config or {}):
         return ""
-    others = [kind for end, kind in FOREIGN.items() if any(name.endswith(end) for name in files)]
-    has = f", only {' and '.join(others)} ones, which transformers does not take" if others else ""
+    others = " and ".join(_other_kinds(files))
+    has = f", only {others} ones, which transformers does not take" if others else ""
     return f"it has no weights (model.safetensors){has}"
+
+
+def _other_kinds(files: frozenset[str]) -> Iterator[str]:
+    """Yield the kinds of weights for other programs among files."""
+    return (kind for end, kind in FOREIGN.items() if any(name.endswith(end) for name in files))
 
 
 def _unspoken(files: frozenset[str]) -> str:

@@ -18,10 +18,11 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
+from holdfast.catalog.environment.stated import known_installed, stated_requirements
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 FORMAT = {"tokenizer.model", "spiece.model"}
 READERS = ("sentencepiece", "protobuf")
@@ -31,22 +32,33 @@ OTHERS = {"tokenizer.json", "vocab.json", "vocab.txt", "tekken.json"}
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report a vocabulary that the installed packages cannot read."""
-    base, files = base_of(job, model), model.files or frozenset()
-    if base is None or not uses_own_tokenizer(job, base) or not files & FORMAT or files & OTHERS:
+    base, vocabulary = base_of(job, model), _vocabulary(model)
+    if base is None or not uses_own_tokenizer(job, base) or not vocabulary:
         return
-    declared = job.get(REQUIREMENTS, None)
-    if not isinstance(declared, list) and job.kind != "job":
+    texts = stated_requirements(job)
+    if texts is None:
         return
-    texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
-    brought = installed(texts, api.versions)
-    if brought is None and job.kind != "job":
-        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
-    at_hand = {each.name for each in declared_requirements(job).values()} | (brought or frozenset())
+    at_hand = _at_hand(job, texts, api)
     lacking = [name for name in READERS if name not in at_hand]
     if lacking:
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
-        fault = f"its tokenizer is {min(files & FORMAT)} alone, which cannot be read without {' and '.join(lacking)}"
+        fault = f"its tokenizer is {vocabulary} alone, which cannot be read without {' and '.join(lacking)}"
         yield base.finding(fault, fix)
+
+
+def _vocabulary(model: ModelFacts) -> str:
+    """Return the SentencePiece file of a model; empty if it has none, or another format beside it."""
+    files = model.files or frozenset()
+    return "" if files & OTHERS else min(files & FORMAT, default="")
+
+
+def _at_hand(job: Document, texts: list[str], api: Api) -> frozenset[str]:
+    """Return the packages that are surely installed; to those of a job file, holdfast adds its own."""
+    if job.kind == "job":
+        brought = installed(texts, api.versions) or frozenset()
+    else:
+        brought = known_installed(texts, api.versions)
+    return brought | {each.name for each in declared_requirements(job).values()}
 
 
 JOB = """

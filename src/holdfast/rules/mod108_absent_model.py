@@ -27,31 +27,45 @@ from holdfast.core.reference import Lookup, Reference
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Report each model, adapter and tokenizer that does not exist."""
-    absent = set[str]()
-    for seen in models:
-        if seen.reference.name in absent:
-            continue  # one missing folder is one mistake, however often it is named
-        if seen.reference.local and seen.reference.certain and seen.found is not None and seen.found.files is None:
-            doubt = f", {seen.doubt}" if seen.doubt else ""
-            absent.add(seen.reference.name)
-            kind = "file" if seen.reference.name.endswith(ENDINGS) else "folder"
-            fault = f"there is no {kind} `{seen.reference.name}`{doubt}"
-            yield finding(seen.reference, fault, severity=Severity.WARNING if doubt else None)
+    first: dict[str, Lookup[ModelFacts]] = {}  # one missing folder is one mistake, however often it is named
+    for seen in filter(_is_absent_here, models):
+        first.setdefault(seen.reference.name, seen)
+    yield from map(_absent_here, first.values())
     hints = {seen.reference.name: seen.hint for seen in models}
     for reference, model in once(found_references(job, models, own_token=True)):
-        repo = model.repo
-        if repo is None or repo.exists:
-            continue
-        if job.kind != "job" and "/" not in reference.name:
-            if reference.role == "model" and reference.name != job.get("train.output_dir", None):
-                fault = f"there is no folder `{reference.name}` here, and the Hub has no model of that name that you may see"
-                yield finding(reference, fault, severity=Severity.WARNING)
-            continue
-        near = clearly_nearest(reference.name, repo.nearest)
-        fix = renaming(job, reference, near, safe=False) if near else None
-        there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {reference.role} `{reference.name}` that you may see{there}{hints[reference.name]}"
-        yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
+        if model.repo is not None and not model.repo.exists:
+            yield from _absent_on_hub(job, reference, model.repo, hints[reference.name])
+
+
+def _is_absent_here(seen: Lookup[ModelFacts]) -> bool:
+    """True if a local file or folder was looked for and is not there."""
+    local = seen.reference.local and seen.reference.certain
+    return local and seen.found is not None and seen.found.files is None
+
+
+def _absent_here(seen: Lookup[ModelFacts]) -> Finding:
+    doubt = f", {seen.doubt}" if seen.doubt else ""
+    kind = "file" if seen.reference.name.endswith(ENDINGS) else "folder"
+    fault = f"there is no {kind} `{seen.reference.name}`{doubt}"
+    return finding(seen.reference, fault, severity=Severity.WARNING if doubt else None)
+
+
+def _absent_on_hub(job: Document, reference: Reference, repo: Repo, hint: str) -> Iterator[Finding]:
+    if job.kind != "job" and "/" not in reference.name:
+        yield from _neither_here_nor_there(job, reference)
+        return
+    near = clearly_nearest(reference.name, repo.nearest)
+    fix = renaming(job, reference, near, safe=False) if near else None
+    there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+    fault = f"the Hub has no {reference.role} `{reference.name}` that you may see{there}{hint}"
+    yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
+
+
+def _neither_here_nor_there(job: Document, reference: Reference) -> Iterator[Finding]:
+    """Yield the finding about a name without an owner, which may be that of a folder."""
+    if reference.role == "model" and reference.name != job.get("train.output_dir", None):
+        fault = f"there is no folder `{reference.name}` here, and the Hub has no model of that name that you may see"
+        yield finding(reference, fault, severity=Severity.WARNING)
 
 
 JOB = """

@@ -13,8 +13,9 @@ For weights of bitsandbytes, removing it changes nothing, because it is ignored 
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from holdfast.catalog.models.base_models import base_of, quantization_class
+from holdfast.catalog.models.base_models import Base, base_of, quantization_class
 from holdfast.core.document import Document, Remove
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
@@ -33,19 +34,21 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
     if base is None or not isinstance(stored, Mapping) or quantization_class(job) != CLASS:
         return
-    method = stored.get("quant_method")
-    if isinstance(method, str) and method in OTHERS:
-        fix = (
-            Fix("leave the job's quantization out", (Remove("quantization"),), safe=False)
-            if job.kind == "job"
-            else None
-        )
-        yield base.finding(
-            f"its weights are quantized by {method} already, and bitsandbytes' settings are refused", fix
-        )
-    elif method == OURS and any(
-        job.get(f"quantization.{bits}", default=False) and not stored.get(bits) for bits in BITS
-    ):
+    method = str(stored.get("quant_method"))
+    if method in OTHERS:
+        yield _refused(job, base, method)
+    elif method == OURS:
+        yield from _ignored(job, base, stored)
+
+
+def _refused(job: Document, base: Base, method: str) -> Finding:
+    removal = Fix("leave the job's quantization out", (Remove("quantization"),), safe=False)
+    fault = f"its weights are quantized by {method} already, and bitsandbytes' settings are refused"
+    return base.finding(fault, removal if job.kind == "job" else None)
+
+
+def _ignored(job: Document, base: Base, stored: Mapping[str, Any]) -> Iterator[Finding]:
+    if any(job.get(f"quantization.{bits}", default=False) and not stored.get(bits) for bits in BITS):
         bits = next((bits for bits in BITS if stored.get(bits)), "its own")
         fault = f"its weights are stored with `{bits}`, and the job's own settings are ignored"
         yield base.finding(fault, severity=Severity.WARNING)

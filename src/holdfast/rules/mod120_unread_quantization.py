@@ -14,11 +14,12 @@ The fix is safe: installing what the model's own files need changes nothing else
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
+from holdfast.catalog.environment.stated import known_installed, stated_requirements
 from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 READERS = {
     "bitsandbytes": ("bitsandbytes",),
@@ -32,31 +33,37 @@ READERS = {
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report quantized weights that the installed packages cannot load."""
-    base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
-    method = stored.get("quant_method") if isinstance(stored, Mapping) else None
-    if base is None or not isinstance(method, str) or method not in READERS:
+    base, method = base_of(job, model), _stored_by(model)
+    if base is None or method not in READERS:
         return
-    declared = job.get(REQUIREMENTS, None)
-    if not isinstance(declared, list) and job.kind != "job":
+    texts = stated_requirements(job)
+    if texts is None:
         return
-    texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
-    at_hand = {each.name for each in declared_requirements(job).values()}
-    lacking = [name for name in READERS[method] if name not in at_hand]
-    lacking = [name for name in lacking if name not in _brought(job, texts, api)]
-    if lacking:
+    if lacking := _lacking(job, READERS[method], texts, api):
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
         fault = f"its weights are stored quantized by {method}, which cannot be loaded without {' and '.join(lacking)}"
         yield base.finding(fault, fix)
+
+
+def _stored_by(model: ModelFacts) -> str:
+    """Return the method by which a model's weights are stored quantized; empty if they are not."""
+    stored = (model.config or {}).get("quantization_config")
+    method = stored.get("quant_method") if isinstance(stored, Mapping) else None
+    return method if isinstance(method, str) else ""
+
+
+def _lacking(job: Document, names: tuple[str, ...], texts: list[str], api: Api) -> list[str]:
+    at_hand = {each.name for each in declared_requirements(job).values()}
+    undeclared = [name for name in names if name not in at_hand]
+    brought = _brought(job, texts, api) if undeclared else frozenset[str]()
+    return [name for name in undeclared if name not in brought]
 
 
 def _brought(job: Document, texts: list[str], api: Api) -> frozenset[str]:
     """Return the packages that are also installed: for a job file those that holdfast adds, for a script those in its requirements."""
     if job.kind == "job":
         return frozenset({"bitsandbytes"} if job.get("quantization", None) is not None else ())
-    found = installed(texts, api.versions)
-    if found is None:
-        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
-    return found
+    return known_installed(texts, api.versions)
 
 
 JOB = """

@@ -33,23 +33,32 @@ ENDS, PADS = "eos_token", "pad_token"
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report a special token without an embedding."""
     base, method = base_of(job, model), job.get("method", None)
-    if base is None or method not in PADDING or not uses_own_tokenizer(job, base):
+    if (
+        base is None
+        or method not in PADDING
+        or not uses_own_tokenizer(job, base)
+        or _size(model) is None
+        or job.get("train.chat_template_path", None) is not None
+    ):
         return
-    size, tokens = vocabulary_size(model.config or {}), model.tokenizer or {}
-    if size is None or job.get("train.chat_template_path", None) is not None:
-        return
-    for name in (PADS, ENDS):
-        token = token_text(tokens.get(name))
-        number = token_number(tokens, token) if token else None
-        if token is None or number is None or number < size or job.get(f"train.{name}", None) is not None:
-            continue
-        if name == ENDS:
-            fault = f"the EOS token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
-            yield base.finding(fault, severity=Severity.WARNING)
-        elif pads_batches(job, api):
-            yield base.finding(
-                f"the padding token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
-            )
+    if (fault := _fault(job, model, PADS)) and pads_batches(job, api):
+        yield base.finding(f"the padding token {fault}")
+    if fault := _fault(job, model, ENDS):
+        yield base.finding(f"the EOS token {fault}", severity=Severity.WARNING)
+
+
+def _size(model: ModelFacts) -> int | None:
+    return vocabulary_size(model.config or {})
+
+
+def _fault(job: Document, model: ModelFacts, name: str) -> str:
+    """Return what is wrong with a special token; empty if it has an embedding, is not known, or the job sets another."""
+    size, tokens = _size(model), model.tokenizer or {}
+    token = token_text(tokens.get(name))
+    number = token_number(tokens, token) if token else None
+    if size is None or number is None or number < size or job.get(f"train.{name}", None) is not None:
+        return ""
+    return f"`{token}` has the id {number}, but the model has {size} tokens: IndexError"
 
 
 JOB = """

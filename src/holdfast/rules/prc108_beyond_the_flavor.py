@@ -18,29 +18,39 @@ from typing import Any
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.core.document import Document
+from holdfast.core.facts import Gpu
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 FLASH = ("flash_attention_2", "flash_attention_3")
 TRUE = (True, "true", "True", "1", "yes")
+LIMITS: Mapping[str, tuple[tuple[object, ...], str, Severity | None]] = {
+    "tf32": (TRUE, "does not compute in tf32", None),
+    "bf16": (TRUE, "emulates bfloat16, slowly", Severity.WARNING),
+    "attn_implementation": (FLASH, "does not run {}", None),
+}
+"""Settings with the values that a GPU without bfloat16 does not support, and what it does instead."""
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each setting that the flavor's GPU does not support."""
     for sent in submissions(job):
         flavor = sent.given("flavor")
-        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
-        old = next((gpu for gpu in found.gpus if not gpu.bf16), None) if found else None
-        if old is None:
-            continue
-        settings = _settings(job) if sent.call is None else _options(sent)
-        lacks = f"the {old.name} of {flavor} (compute capability {old.capability[0]}.{old.capability[1]})"
-        for name, (key, value) in settings.items():
-            if name == "tf32" and value in TRUE:
-                yield Finding(key, f"{lacks} does not compute in tf32")
-            elif name == "attn_implementation" and value in FLASH:
-                yield Finding(key, f"{lacks} does not run {value}")
-            elif name == "bf16" and value in TRUE:
-                yield Finding(key, f"{lacks} emulates bfloat16, slowly", severity=Severity.WARNING)
+        if old := _gpu_without_bf16(flavor):
+            settings = _settings(job) if sent.call is None else _options(sent)
+            lacks = f"the {old.name} of {flavor} (compute capability {old.capability[0]}.{old.capability[1]})"
+            yield from _unsupported(lacks, settings)
+
+
+def _gpu_without_bf16(flavor: object) -> Gpu | None:
+    found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+    return next((gpu for gpu in found.gpus if not gpu.bf16), None) if found else None
+
+
+def _unsupported(lacks: str, settings: Mapping[str, tuple[str, Any]]) -> Iterator[Finding]:
+    for name, (key, value) in settings.items():
+        values, fault, severity = LIMITS.get(name, ((), "", None))
+        if value in values:
+            yield Finding(key, f"{lacks} {fault.format(value)}", severity=severity)
 
 
 def _settings(job: Document) -> dict[str, tuple[str, Any]]:

@@ -17,6 +17,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.text import Place
@@ -42,31 +43,29 @@ TRAIN = "train"
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Tell of each statement that is dropped."""
+    """Report each statement whose result is discarded."""
     if not job.path.endswith(".py"):
         return  # the last line of a notebook's cell is shown
-    methods = {
-        (call.place.line, call.place.column): call
-        for call in job.calls
-        if call.path.startswith("datasets.") and call.name in RETURNING and not call.guard.because
-    }
-    trains = any(call.name == TRAIN for call in job.calls)
-    for node in _statements(job.text) if (methods or not trains) and _concerns(job) else ():
-        if _names_training(node) and not trains:
-            yield Finding(
-                "",
-                "nothing is called without parentheses: write `trainer.train()`",
-                severity=Severity.ERROR,
-                place=_place(job, node),
-            )
+    methods, untrained = _methods(job), _lacks_training(job)
+    for node in _statements(job.text) if methods or untrained else ():
+        if untrained and _names_training(node):
+            fault = "nothing is called without parentheses: write `trainer.train()`"
+            yield Finding("", fault, severity=Severity.ERROR, place=_place(job, node))
         elif call := methods.get((node.lineno, node.col_offset + 1)):
             what = f"`{call.name}` returns a new dataset, which is discarded"
             yield Finding(call.key, what, place=call.name_place)
 
 
-def _concerns(job: Document) -> bool:
-    """True if a script trains, or changes data."""
-    return job.call("trainer") is not None or any(call.name in RETURNING for call in job.calls)
+def _lacks_training(job: Document) -> bool:
+    """True if a script makes a trainer or changes data, and trains nothing."""
+    concerned = job.call("trainer") is not None or any(call.name in RETURNING for call in job.calls)
+    return concerned and all(call.name != TRAIN for call in job.calls)
+
+
+def _methods(job: Document) -> dict[tuple[int | None, int | None], Call]:
+    """Return the calls of methods that return another dataset, by line and column."""
+    calls = (call for call in job.calls if call.path.startswith("datasets.") and call.name in RETURNING)
+    return {(call.place.line, call.place.column): call for call in calls if not call.guard.because}
 
 
 @lru_cache(maxsize=1)  # the script is asked about again at other versions

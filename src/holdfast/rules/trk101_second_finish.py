@@ -17,9 +17,11 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.tracking import reported_trackers, starts_training
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
+INIT, FINISH = "trackio.init", "trackio.finish"
 CALLBACK, RAISING = "4.54.0", "0.2.3"
 
 
@@ -27,18 +29,18 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report a `trackio.finish()` after the trainer has finished the run."""
     if not since(api, "transformers", CALLBACK) or not since(api, "trackio", RAISING):
         return
-    if not any(call.path == "trackio.finish" for call in job.calls):
-        return
-    trackers = job.get("train.report_to", None)
-    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]):
-        return
+    if any(call.path == FINISH for call in job.calls) and "trackio" in reported_trackers(job):
+        yield from _second_finishes(job)
+
+
+def _second_finishes(job: Document) -> Iterator[Finding]:
     trained = False
     for call in job.calls:
-        if call.name == "train" and call.path.rpartition(".")[0].endswith("Trainer"):
+        if starts_training(call):
             trained = not call.guard.because
-        elif call.path == "trackio.init":
+        elif call.path == INIT:
             trained = False
-        elif call.path == "trackio.finish" and trained and not call.guard.tolerates("RuntimeError"):
+        elif call.path == FINISH and trained and not call.guard.tolerates("RuntimeError"):
             fault = "the trainer has already finished its run, so this raises RuntimeError: remove it"
             yield Finding(call.key, fault, place=call.name_place)
 

@@ -14,31 +14,39 @@ config, and remove both `trackio.init()` and `trackio.finish()`.
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.tracking import reported_trackers, starts_training
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-CALLBACK = "4.54.0"
+INIT, CALLBACK = "trackio.init", "4.54.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report a `trackio.init()` to whose run nothing is reported."""
-    opened = any(call.path == "trackio.init" for call in job.calls)
-    if not since(api, "transformers", CALLBACK) or not opened:
-        return
-    trackers = job.get("train.report_to", None)
-    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]) or "TRACKIO_PROJECT" in job.text:
+    if (
+        not since(api, "transformers", CALLBACK)
+        or not any(call.path == INIT for call in job.calls)
+        or "trackio" not in reported_trackers(job)
+        or "TRACKIO_PROJECT" in job.text
+    ):
         return
     reported = job.get("train.project", "huggingface")
-    for call in job.calls:
-        if call.name == "train" and call.path.rpartition(".")[0].endswith("Trainer"):
-            return
-        given = call.arguments.get("project", next(iter(call.positional), None))
-        if call.path == "trackio.init" and not call.guard.because and isinstance(given, str) and given != reported:
-            fault = f"the trainer reports to the project {reported!r}, so {given!r} gets no metrics: use the config's `project`"
-            yield Finding(call.key, fault, place=call.name_place)
+    for call in takewhile(lambda call: not starts_training(call), job.calls):
+        yield from _empty_project(call, reported)
+
+
+def _empty_project(call: Call, reported: str) -> Iterator[Finding]:
+    given = call.arguments.get("project", next(iter(call.positional), None))
+    if call.path == INIT and not call.guard.because and isinstance(given, str) and given != reported:
+        fault = (
+            f"the trainer reports to the project {reported!r}, so {given!r} gets no metrics: use the config's `project`"
+        )
+        yield Finding(call.key, fault, place=call.name_place)
 
 
 SCRIPT = """import trackio

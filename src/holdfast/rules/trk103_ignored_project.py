@@ -17,28 +17,42 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.tracking import reported_trackers
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
+PROJECT = "train.project"
 WANDB, TRACKIO = "environment.variables.WANDB_PROJECT", "environment.variables.TRACKIO_PROJECT"
 ARGUMENT, UNREAD = "4.57.1", "5.2.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each project name that the tracker in use does not read."""
-    stated = job.get("train.report_to", None)
-    trackers = stated if isinstance(stated, list) else [stated]
-    if not since(api, "transformers", ARGUMENT) or len(trackers) != 1:
+    trackers = reported_trackers(job)
+    if not since(api, "transformers", ARGUMENT):
         return
-    if trackers == ["wandb"] and job.get("train.project", None) is not None and not _is_set(job, WANDB):
-        if not any(call.path == "wandb.init" for call in job.calls):
-            yield Finding("train.project", "wandb ignores `project`, and reads only the variable WANDB_PROJECT")
-    elif trackers == ["trackio"] and job.get("train.project", None) is None:
-        if _is_set(job, WANDB):
-            yield Finding(WANDB, "trackio ignores WANDB_PROJECT: set `project` in the config")
-        if _is_set(job, TRACKIO) and since(api, "transformers", UNREAD):
-            fault = f"transformers {api.versions['transformers']} no longer reads TRACKIO_PROJECT: set `project` in the config"
-            yield Finding(TRACKIO, fault)
+    if trackers == ["wandb"]:
+        yield from _unread_by_wandb(job)
+    elif trackers == ["trackio"]:
+        yield from _unread_by_trackio(job, api)
+
+
+def _unread_by_wandb(job: Document) -> Iterator[Finding]:
+    named = _is_set(job, PROJECT) and not _is_set(job, WANDB)
+    if named and not any(call.path == "wandb.init" for call in job.calls):
+        yield Finding(PROJECT, "wandb ignores `project`, and reads only the variable WANDB_PROJECT")
+
+
+def _unread_by_trackio(job: Document, api: Api) -> Iterator[Finding]:
+    if _is_set(job, PROJECT):
+        return
+    if _is_set(job, WANDB):
+        yield Finding(WANDB, "trackio ignores WANDB_PROJECT: set `project` in the config")
+    if _is_set(job, TRACKIO) and since(api, "transformers", UNREAD):
+        fault = (
+            f"transformers {api.versions['transformers']} no longer reads TRACKIO_PROJECT: set `project` in the config"
+        )
+        yield Finding(TRACKIO, fault)
 
 
 def _is_set(job: Document, key: str) -> bool:

@@ -13,7 +13,7 @@ The fix is unsafe: it sets `report_to` to the initialized tracker, which the scr
 opens a run of its own, so you must also remove `trackio.init()`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -28,32 +28,33 @@ OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report the first initialized tracker that is missing from `report_to`."""
-    opened = [
-        call
-        for call in job.calls
-        if call.path in OPENING and not call.guard.because and not _reports_to_tracker(job, call)
-    ]
-    if not since(api, "transformers", SILENT) or not opened or _logs(job):
+    opened = [call for call in job.calls if _opens_tracker(job, call)]
+    if not since(api, "transformers", SILENT) or not opened or _logs(job) or job.call("train") is None:
         return
-    if not any(call.key == "train" for call in job.calls) or job.get("train.report_to") is not ABSENT:
-        return
-    if not job.get("trainer.callbacks", None):
+    if job.get("train.report_to") is ABSENT and not job.get("trainer.callbacks", None):
         first = opened[0]
         fix = Fix(f"report to {first.package}", (Set("train.report_to", first.package),), safe=False)
         fault = f"transformers {api.versions['transformers']} reports to no tracker unless `report_to` names it: this run stays empty"
         yield Finding(first.key, fault, fix, place=first.name_place)
 
 
+def _opens_tracker(job: Document, call: Call) -> bool:
+    return call.path in OPENING and not call.guard.because and not _reports_to_tracker(job, call)
+
+
 def _reports_to_tracker(job: Document, call: Call) -> bool:
     """True if a tracker is opened under an `if` on `report_to`: then it is only where the trainer reports to it."""
     lines = job.text.splitlines()[: call.place.line] if call.place.line and not call.place.cell else []
+    return any(line.lstrip().startswith(("if ", "elif ")) and "report_to" in line for line in _enclosing(lines))
+
+
+def _enclosing(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the blocks around the last one, from the inside to the outside."""
     inside = _indent(lines[-1]) if lines else 0
     for line in reversed(lines[:-1]):
         if line.strip() and _indent(line) < inside:
             inside = _indent(line)
-            if line.lstrip().startswith(("if ", "elif ")) and "report_to" in line:
-                return True
-    return False
+            yield line
 
 
 def _indent(line: str) -> int:

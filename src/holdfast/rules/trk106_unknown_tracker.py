@@ -34,17 +34,24 @@ KEY = "train.report_to"
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report the first tracker that the trainer refuses."""
     trackers = job.get(KEY, [])
-    if "transformers" not in api.versions or trackers in ("all", "none", ["all"], ["none"]):
-        return
-    if trackers is None and not since(api, "transformers", STRICT):
+    if "transformers" not in api.versions or _names_none(trackers, api):
         return
     for name in trackers if isinstance(trackers, list | tuple) else [trackers]:
-        if isinstance(name, str | bool | None) and (fault := _fault(name, api)):
+        if fault := _fault(name, api):
             yield Finding(KEY, fault, _mend(trackers, name))
             return
 
 
+def _names_none(trackers: Any, api: Api) -> bool:
+    """True if the trainer takes a value that names no tracker by itself."""
+    if trackers is None:
+        return not since(api, "transformers", STRICT)
+    return trackers in ("all", "none", ["all"], ["none"])
+
+
 def _fault(name: Any, api: Api) -> str | None:
+    if not isinstance(name, str | bool | None):
+        return None
     first = KNOWN.get(name) if isinstance(name, str) else None
     if first is None:
         return f"{name!r} is not a tracker, and the trainer refuses it: `none` or one of {', '.join(sorted(KNOWN))}"
@@ -57,10 +64,12 @@ def _mend(trackers: Any, name: Any) -> Fix | None:
     if not isinstance(name, str) or name in ("", "None", "no", "off", "false"):
         return Fix("report to none", (Set(KEY, "none"),), safe=False) if trackers is name else None
     close = nearest(name.lower(), tuple(KNOWN), cutoff=NEAR) if name not in KNOWN else None
-    if close is None:
-        return None
-    meant = close if isinstance(trackers, str) else [close if each == name else each for each in trackers]
-    return Fix(f"report to {close}", (Set(KEY, meant),))
+    return _renaming(trackers, name, close) if close else None
+
+
+def _renaming(trackers: Any, name: str, new: str) -> Fix:
+    meant = new if isinstance(trackers, str) else [new if each == name else each for each in trackers]
+    return Fix(f"report to {new}", (Set(KEY, meant),))
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

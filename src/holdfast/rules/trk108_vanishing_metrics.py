@@ -18,11 +18,13 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.tracking import reported_trackers
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header
 
+LOST = "these metrics stay on the job's disk, and are lost with it"
 LOCAL = "5.6.0"
 PLACES = ("trackio_space_id", "trackio_bucket_id", "push_to_hub")
 VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRACKIO_DIR")
@@ -31,22 +33,22 @@ VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRA
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report metrics that are deleted with the job's disk."""
     if job.kind == "job":
-        away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
-        if away and job.get("track.space", None) is None and not _elsewhere(job):
-            yield Finding(
-                "track.with",
-                "these metrics stay on the job's disk, and are lost with it: name a Space in `track.space`",
-            )
-        return
-    if not since(api, "transformers", LOCAL) or "[tool.hf-jobs" not in find_header(job.text):
-        return
-    trackers = job.get("train.report_to", None)
-    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]) or _elsewhere(job):
+        yield from _in_job_file(job)
+    elif since(api, "transformers", LOCAL) and "[tool.hf-jobs" in find_header(job.text):
+        yield from _in_program(job)
+
+
+def _in_job_file(job: Document) -> Iterator[Finding]:
+    away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
+    if away and job.get("track.space", None) is None and not _elsewhere(job):
+        yield Finding("track.with", f"{LOST}: name a Space in `track.space`")
+
+
+def _in_program(job: Document) -> Iterator[Finding]:
+    if "trackio" not in reported_trackers(job) or _elsewhere(job):
         return
     if all(job.get(f"train.{name}", None) in (None, False) for name in PLACES):
-        yield Finding(
-            "train.report_to", "these metrics stay on the job's disk, and are lost with it: set `trackio_space_id`"
-        )
+        yield Finding("train.report_to", f"{LOST}: set `trackio_space_id`")
 
 
 def _elsewhere(job: Document) -> bool:

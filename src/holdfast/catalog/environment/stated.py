@@ -1,0 +1,27 @@
+"""What the requirements that a job states install."""
+
+from collections.abc import Iterable, Mapping
+
+from holdfast.catalog.environment.packages import REQUIREMENTS, installed
+from holdfast.core.document import Document
+from holdfast.core.finding import MissingFactError
+
+
+def stated_requirements(job: Document) -> list[str] | None:
+    """Return the requirements that a job states, as PEP 508 spells them; None of a program that states none."""
+    declared = job.get(REQUIREMENTS, None)
+    if isinstance(declared, list):
+        return [each for each in declared if isinstance(each, str)]
+    return [] if job.kind == "job" else None
+
+
+def known_installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str]:
+    """Return the packages that requirements install, with what those bring along.
+
+    Raises:
+        MissingFactError: What one of them brings along is not known.
+    """
+    packages = installed(requirements, versions)
+    if packages is None:
+        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
+    return packages
