@@ -13,8 +13,9 @@ There is no automatic fix: only you know how many rows you meant. `.take(n)` sto
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from holdfast.catalog.data.only_load import KEEPING_ROWS, is_named_by, only_load
 from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
@@ -24,34 +25,41 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.reference import Lookup, Reference
 from holdfast.core.scenario import CHOSEN
 
-LOAD = "datasets.load_dataset"
-# What leaves the number of rows as it is.
-SELECTS = re.compile(
-    rf"{re.escape(LOAD)}\(\)(?:\.(?:shuffle|sort|rename_columns?|remove_columns|select_columns|cast)\(\))*\.select"
-)
+SELECTS = re.compile(rf"{KEEPING_ROWS}\.select")
 RANGE = re.compile(r"range\(\s*(?:\d[\d_]*\s*,\s*)?(\d[\d_]*)\s*\)")
 WISH = "dataset.rows"
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Report a selection of more rows than the dataset has."""
-    selected = list(_selected(job))
-    loads = [call for call in job.calls if call.path == LOAD]
+    selected, load, wanted = list(_selected(job)), only_load(job), _wanted(job)
+    for reference, dataset in found_references(job, datasets):
+        rows = count_rows(reference, dataset)
+        if rows is not None and wanted is not None:
+            yield from _fewer_than_wanted(reference, rows, wanted)
+        if rows is not None and is_named_by(reference, load):
+            yield from _beyond_the_end(reference, rows, selected)
+
+
+def _wanted(job: Document) -> int | None:
+    """Return the number of rows that a job file asks for of one dataset; None if it does not say it."""
     is_limit = job.place(WISH).origin == CHOSEN  # of a scenario: at most so many
     is_alone = not job.get("dataset.mix", None)  # of a mixture, DAT131 looks at each part
     wanted = job.get(WISH, None) if job.kind == "job" and is_alone and not is_limit else None
-    for reference, dataset in found_references(job, datasets):
-        rows = count_rows(reference, dataset)
-        if rows is None:
-            continue
-        if isinstance(wanted, int) and wanted > rows and reference.key in ("dataset", "dataset.path"):
-            fault = f"`{reference.name}` has only {rows} rows in `{reference.split}`, and all of them are used"
-            yield Finding(WISH, fault, severity=Severity.WARNING)
-        if len(loads) == 1 and reference.key.startswith(f"{loads[0].key}."):
-            for call, end in selected:
-                if end > rows:
-                    fault = f"row {end - 1} is selected, but `{reference.name}` has {rows} in `{reference.split}`"
-                    yield Finding(call.key, fault, place=call.name_place)
+    return wanted if isinstance(wanted, int) else None
+
+
+def _fewer_than_wanted(reference: Reference, rows: int, wanted: int) -> Iterator[Finding]:
+    if wanted > rows and reference.key in ("dataset", "dataset.path"):
+        fault = f"`{reference.name}` has only {rows} rows in `{reference.split}`, and all of them are used"
+        yield Finding(WISH, fault, severity=Severity.WARNING)
+
+
+def _beyond_the_end(reference: Reference, rows: int, selected: Iterable[tuple[Call, int]]) -> Iterator[Finding]:
+    for call, end in selected:
+        if end > rows:
+            fault = f"row {end - 1} is selected, but `{reference.name}` has {rows} in `{reference.split}`"
+            yield Finding(call.key, fault, place=call.name_place)
 
 
 def _selected(job: Document) -> Iterator[tuple[Call, int]]:

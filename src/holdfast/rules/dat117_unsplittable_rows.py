@@ -12,10 +12,11 @@ There is no automatic fix: only you know how many rows to hold out.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import Any
 
+from holdfast.catalog.data.only_load import KEEPING_ROWS, is_named_by, only_load
 from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
@@ -25,34 +26,31 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.numbers import is_number
 from holdfast.core.reference import Lookup, Reference
 
-LOAD = "datasets.load_dataset"
-# What leaves the number of rows as it is.
-SPLITS = re.compile(
-    rf"{re.escape(LOAD)}\(\)(?:\.(?:shuffle|sort|rename_columns?|remove_columns|select_columns|cast)\(\))*\.train_test_split"
-)
+SPLITS = re.compile(rf"{KEEPING_ROWS}\.train_test_split")
 USUAL = 0.25
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Report each split in which one part is empty."""
-    loads = [call for call in job.calls if call.path == LOAD]
-    splits = [
-        call
-        for call in job.calls
-        if SPLITS.fullmatch(call.path) and not call.open and not call.guard.tolerates("ValueError")
-    ]
-    if len(loads) != 1 or not splits:
+    load, splits = only_load(job), list(filter(_is_split, job.calls))
+    if load is None or not splits:
         return
     for reference, dataset in found_references(job, datasets):
-        rows = count_rows(reference, dataset) if reference.key.startswith(f"{loads[0].key}.") else None
-        for call in splits if rows is not None else ():
-            size = _held_out(call)
-            if rows is not None and size is not None and (fault := _fault(rows, size)):
-                yield Finding(
-                    call.key,
-                    f"`{reference.name}` has {rows} rows in `{reference.split}`: {fault}",
-                    place=call.name_place,
-                )
+        rows = count_rows(reference, dataset) if is_named_by(reference, load) else None
+        if rows is not None:
+            yield from _unsplittable(reference, rows, splits)
+
+
+def _is_split(call: Call) -> bool:
+    return SPLITS.fullmatch(call.path) is not None and not call.open and not call.guard.tolerates("ValueError")
+
+
+def _unsplittable(reference: Reference, rows: int, splits: Iterable[Call]) -> Iterator[Finding]:
+    for call in splits:
+        size = _held_out(call)
+        if size is not None and (fault := _fault(rows, size)):
+            message = f"`{reference.name}` has {rows} rows in `{reference.split}`: {fault}"
+            yield Finding(call.key, message, place=call.name_place)
 
 
 def _held_out(call: Call) -> float | None:

@@ -28,18 +28,36 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]], machine: Machine) 
     """Report the first dataset that is larger than the free disk space."""
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
-    unmeasured = ""
+    larger = _first_larger(job, datasets, machine.free_disk_bytes)
+    if larger:
+        reference, size = larger
+        free = f"{machine.free_disk_bytes / GB:.1f} GB are free"
+        yield finding(reference, f"`{reference.name}` is a download of {size / GB:.1f} GB, and {free}")
+
+
+def _first_larger(job: Document, datasets: Sequence[Lookup[Dataset]], free_bytes: int) -> tuple[Reference, int] | None:
+    """Return the first dataset that is larger than the free space, with its size in bytes; None if all fit.
+
+    Raises:
+        MissingFactError: The size of one is not known.
+    """
+    unmeasured: list[str] = []
     for reference, dataset in once(found_references(job, datasets)):
-        splits = dataset.configs.get(reference.config or dataset.default_config or "", {})
-        size = sum(split.bytes or 0 for split in splits.values())
-        if size > machine.free_disk_bytes:
-            free = f"{machine.free_disk_bytes / GB:.1f} GB are free"
-            yield finding(reference, f"`{reference.name}` is a download of {size / GB:.1f} GB, and {free}")
-            return
-        if any(split.bytes is None for split in splits.values()):
-            unmeasured = unmeasured or reference.name
+        sizes = _split_bytes(reference, dataset)
+        size = sum(filter(None, sizes))
+        if size > free_bytes:
+            return reference, size
+        if None in sizes:
+            unmeasured.append(reference.name)
     if unmeasured:
-        raise MissingFactError(unmeasured, "the Hub does not say how large it is")
+        raise MissingFactError(unmeasured[0], "the Hub does not say how large it is")
+    return None
+
+
+def _split_bytes(reference: Reference, dataset: Dataset) -> list[int | None]:
+    """Return the size of each split of the configuration that is loaded; None if the Hub does not say it."""
+    splits = dataset.configs.get(reference.config or dataset.default_config or "", {})
+    return [split.bytes for split in splits.values()]
 
 
 JOB = """

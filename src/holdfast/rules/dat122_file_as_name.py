@@ -33,7 +33,6 @@ FORMATS = {
 }
 """The format by which each kind of file is read."""
 FILE = re.compile(rf"[^*]*\.(?P<kind>{'|'.join(FORMATS)})(?:\.gz|\.zst|\.xz|\.bz2)?")
-POSITION = 1
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -41,15 +40,21 @@ def check(job: Document) -> Iterator[Finding]:
     for call in job.calls:
         if call.path.startswith("trl "):
             yield from _of_command(job, call)
-        if call.path != LOAD or call.guard.because or call.guard.catches:
-            continue
-        path = call.positional[0] if call.positional else call.arguments.get("path")
-        config = call.positional[POSITION] if len(call.positional) > POSITION else call.arguments.get("name")
-        if isinstance(path, str) and (found := FILE.fullmatch(path)):
-            yield _finding(call, path, found["kind"], "not a dataset")
-        elif isinstance(config, str) and (found := FILE.fullmatch(config)) and path in FORMATS.values():
-            every = f"not a configuration; every {path} file in the working directory is read"
-            yield _finding(call, config, found["kind"], every if "/" not in config else "not a configuration")
+        elif call.path == LOAD and not call.guard.because and not call.guard.catches:
+            yield from _of_load(call)
+
+
+def _of_load(call: Call) -> Iterator[Finding]:
+    path, config = _argument(call, 0, "path"), _argument(call, 1, "name")
+    if isinstance(path, str) and (found := FILE.fullmatch(path)):
+        yield _finding(call, path, found["kind"], "not a dataset")
+    elif isinstance(config, str) and (found := FILE.fullmatch(config)) and path in FORMATS.values():
+        every = f"not a configuration; every {path} file in the working directory is read"
+        yield _finding(call, config, found["kind"], every if "/" not in config else "not a configuration")
+
+
+def _argument(call: Call, position: int, name: str) -> object:
+    return call.positional[position] if len(call.positional) > position else call.arguments.get(name)
 
 
 def _of_command(job: Document, call: Call) -> Iterator[Finding]:

@@ -50,16 +50,26 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
 
 def _absent(call: Call, lookup: Lookup[Dataset]) -> Iterator[Finding]:
     for name, given in _named(call):
-        columns = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple | dict) else []
-        texts = [column for column in columns if isinstance(column, str)]
-        if not texts or not lookup.fact.columns:
-            continue
-        if absent := next((column for column in texts if column not in lookup.fact.columns), None):
+        if absent := _first_absent(given, lookup):
             near = nearest(absent, lookup.fact.columns)
             hint = f"; did you mean `{near}`?" if near else ""
             message = f"the data has no column `{absent}` (it has {', '.join(lookup.fact.columns)}){hint}"
             place = None if name in call.arguments else call.name_place
             yield Finding(f"{call.key}.{name}", message, place=place, severity=severity_by_rows(lookup))
+
+
+def _first_absent(given: object, lookup: Lookup[Dataset]) -> str | None:
+    """Return the first of the given columns that the data lacks; None if there is none, or if its columns are not known."""
+    names = _texts(given)
+    if not names or not lookup.fact.columns:
+        return None
+    return next((name for name in names if name not in lookup.fact.columns), None)
+
+
+def _texts(given: object) -> list[str]:
+    """Return the names that are given: one alone, or those in a list or a mapping."""
+    names = [given] if isinstance(given, str) else given
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list | tuple | dict) else []
 
 
 def _named(call: Call) -> Iterator[tuple[str, object]]:

@@ -32,18 +32,27 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
     """Report each function that reads a key which no row has."""
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in job.calls:
-        if call.name not in METHODS or not call.path.startswith("datasets."):
-            continue
-        given = call.arguments.get(FUNCTION, next(iter(call.positional), None))
-        if not isinstance(given, LocalName):
-            continue
-        loaded = loading_call(job, call) if given.reads and "input_columns" not in call.arguments else None
-        if loaded is None or call.open or call.guard.tolerates("KeyError"):
-            continue
-        if loaded.name in IN_MEMORY:
-            yield from _absent(call, given, _written_columns(loaded), None)
-        elif lookup := known.get(loaded.key):
-            yield from _absent(call, given, lookup.fact.columns, severity_by_rows(lookup))
+        function = _row_function(call)
+        loaded = loading_call(job, call) if function else None
+        if function and loaded and not call.open and not call.guard.tolerates("KeyError"):
+            columns, severity = _columns(loaded, known.get(loaded.key))
+            yield from _absent(call, function, columns, severity)
+
+
+def _row_function(call: Call) -> LocalName | None:
+    """Return the function that a call maps over rows, if it surely reads keys of them; None for any other call."""
+    if call.name not in METHODS or not call.path.startswith("datasets."):
+        return None
+    given = call.arguments.get(FUNCTION, next(iter(call.positional), None))
+    whole = isinstance(given, LocalName) and bool(given.reads) and "input_columns" not in call.arguments
+    return given if whole and isinstance(given, LocalName) else None
+
+
+def _columns(loaded: Call, lookup: Lookup[Dataset] | None) -> tuple[Sequence[str], Severity | None]:
+    """Return the columns of what a call loads, none if they are not known; and how bad it is to read another."""
+    if loaded.name in IN_MEMORY:
+        return _written_columns(loaded), None
+    return (lookup.fact.columns, severity_by_rows(lookup)) if lookup else ((), None)
 
 
 def _written_columns(loaded: Call) -> tuple[str, ...]:

@@ -17,15 +17,17 @@ training begins.
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
+from holdfast.catalog.environment.packages import REQUIREMENTS
+from holdfast.catalog.environment.stated import declared_names
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 TOOLS = ("cmake", "ninja")
+LOOKING = "shutil.which"
 STARTING = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen")
 
 
@@ -33,17 +35,21 @@ def check(job: Document) -> Iterator[Finding]:
     """Report the first start of each tool that neither the script nor its header installs."""
     if not isinstance(job.get(REQUIREMENTS, None), list):
         return
-    named = {each.name for each in declared_requirements(job).values()}
-    started = [(call, _words(call)) for call in job.calls if call.path in (*STARTING, "os.system", "shutil.which")]
-    installed = {word for _, words in started if "install" in words for word in words}
-    looked_for = {word for call, words in started if call.path == "shutil.which" for word in words}
-    handled = named | installed | looked_for
+    started = [(call, _words(call)) for call in job.calls if call.path in (*STARTING, "os.system", LOOKING)]
+    handled = {*declared_names(job), *_installed_or_looked_for(started)}
     for call, words in started:
-        tool = words[0] if words else ""
+        tool = next(iter(words), "")
         if tool in TOOLS and tool not in handled and not call.guard.tolerates("FileNotFoundError"):
             handled.add(tool)
             fault = f"`{tool}` is started here, and nothing in this script installs it: declare `{tool}` in the header"
             yield Finding(call.key, fault, place=call.name_place)
+
+
+def _installed_or_looked_for(started: Iterable[tuple[Call, Sequence[str]]]) -> Iterator[str]:
+    """Yield the words of commands that install something, and the names of programs whose path is looked up."""
+    for call, words in started:
+        if "install" in words or call.path == LOOKING:
+            yield from words
 
 
 def _words(call: Call) -> list[str]:

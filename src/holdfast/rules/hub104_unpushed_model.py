@@ -26,14 +26,23 @@ PUSHING = ("push_to_hub", "save_model", "upload_folder", "upload_large_folder", 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a `push_to_hub` that pushes nothing."""
-    if job.get(PUSH, None) is not True or not any(call.name == "train" for call in job.calls):
+    if job.get(PUSH, None) is not True or not any(call.name == "train" for call in job.calls) or _pushes(job):
         return
-    if any(call.name in PUSHING for call in job.calls) or any(f".{name}(" in job.text for name in PUSHING):
-        return
-    never = job.get("train.save_strategy", "steps") == "no"
-    if never or job.get("train.hub_strategy", "every_save") == "end":
-        why = 'with `save_strategy="no"` nothing is saved' if never else '`hub_strategy="end"` waits for `save_model()`'
+    if why := _reason(job):
         yield Finding(PUSH, f"{why}, so nothing is pushed: end with `trainer.push_to_hub()`")
+
+
+def _pushes(job: Document) -> bool:
+    """True if something of the program's own may put files into a repository."""
+    return any(call.name in PUSHING for call in job.calls) or any(f".{name}(" in job.text for name in PUSHING)
+
+
+def _reason(job: Document) -> str:
+    """Return why the trainer itself pushes nothing; empty if it does."""
+    if job.get("train.save_strategy", "steps") == "no":
+        return 'with `save_strategy="no"` nothing is saved'
+    waits = job.get("train.hub_strategy", "every_save") == "end"
+    return '`hub_strategy="end"` waits for `save_model()`' if waits else ""
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

@@ -13,6 +13,7 @@ The fix is unsafe: naming the secret passes the token on, which the job needs, b
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from holdfast.catalog.references import finding, once, repositories
 from holdfast.core.backends import backend_of
@@ -29,20 +30,32 @@ def check(
     job: Document, datasets: Sequence[Lookup[Dataset]], models: Sequence[Lookup[ModelFacts]]
 ) -> Iterator[Finding]:
     """Report the first private or gated repository that the remote job cannot read."""
-    secrets = job.get(SECRETS, None)
-    passed_on = secrets if isinstance(secrets, list) else []
-    variables = job.get("environment.variables", None)
-    given = TOKEN in passed_on or (isinstance(variables, dict) and TOKEN in variables)
+    passed_on = _secrets(job)
+    given = _sets_token(job, passed_on)
     if backend_of(job).is_here or given:
         return
     for reference, repo in once(repositories(job, datasets, models)):
-        if repo.exists and repo.readable and (repo.private or repo.gated):
+        if _is_closed(repo):
             kind = "private" if repo.private else "gated"
             fix = Fix(f"pass {TOKEN} on", (Set(SECRETS, [*passed_on, TOKEN]),), safe=False)
-            yield finding(
-                reference, f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`", fix
-            )
+            fault = f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`"
+            yield finding(reference, fault, fix)
             return
+
+
+def _secrets(job: Document) -> list[Any]:
+    secrets = job.get(SECRETS, None)
+    return secrets if isinstance(secrets, list) else []
+
+
+def _sets_token(job: Document, secrets: list[Any]) -> bool:
+    variables = job.get("environment.variables", None)
+    return TOKEN in secrets or (isinstance(variables, dict) and TOKEN in variables)
+
+
+def _is_closed(repo: Repo) -> bool:
+    """True if a repository can be read with the user's token, and not without one."""
+    return repo.exists and repo.readable and bool(repo.private or repo.gated)
 
 
 JOB = """

@@ -17,8 +17,8 @@ needed any more.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
-from holdfast.catalog.environment.stated import known_installed, stated_requirements
+from holdfast.catalog.environment.packages import REQUIREMENTS, installed
+from holdfast.catalog.environment.stated import declared_names, known_installed, stated_requirements
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
@@ -58,7 +58,7 @@ def _at_hand(job: Document, texts: list[str], api: Api) -> frozenset[str]:
         brought = installed(texts, api.versions) or frozenset()
     else:
         brought = known_installed(texts, api.versions)
-    return brought | {each.name for each in declared_requirements(job).values()}
+    return brought | declared_names(job)
 
 
 JOB = """

@@ -14,8 +14,8 @@ The fix is safe: installing what the model's own files need changes nothing else
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.catalog.environment.stated import known_installed, stated_requirements
+from holdfast.catalog.environment.packages import REQUIREMENTS
+from holdfast.catalog.environment.stated import declared_names, known_installed, stated_requirements
 from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
@@ -53,7 +53,7 @@ def _stored_by(model: ModelFacts) -> str:
 
 
 def _lacking(job: Document, names: tuple[str, ...], texts: list[str], api: Api) -> list[str]:
-    at_hand = {each.name for each in declared_requirements(job).values()}
+    at_hand = declared_names(job)
     undeclared = [name for name in names if name not in at_hand]
     brought = _brought(job, texts, api) if undeclared else frozenset[str]()
     return [name for name in undeclared if name not in brought]

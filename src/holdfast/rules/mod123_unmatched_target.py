@@ -69,8 +69,8 @@ def _is_as_saved(config: Mapping[str, Any]) -> bool:
 
 
 def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]) -> Iterator[Finding]:
-    key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), Targets.of(settings)
-    if found is None or settings.get("target_parameters") or named_in_text(found.pattern):
+    key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), _named_targets(settings)
+    if found is None:
         return
     modules = modules_of(tensors)
     try:
@@ -78,14 +78,43 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
     except re.error as error:
         yield Finding(key, f"`{targets}` is not a valid regular expression: {error}")
         return
-    names = [name for name in found.names if not name.endswith(ADDED)]
-    idle = [name for name in names if not any(found.names_module(name, module) for module in modules)]
+    idle = _idle(found, modules)
     has = _has(idle or [str(targets)], ends_of(tensors))
     if not fits:
         yield Finding(key, f"{_nothing(targets, settings)}; {has}")
     elif idle:
-        fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, so less is trained than intended; {has}"
+        fault = f"{some_of(idle)} fit{'s' * (len(idle) == 1)} no module, so less is trained than intended; {has}"
         yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _named_targets(settings: Mapping[str, Any]) -> Targets | None:
+    """Return the targets; None without any, with parameters beside them, or with a list that is written as text, which MOD133 reports."""
+    targets = Targets.of(settings)
+    if targets is None or settings.get("target_parameters") or named_in_text(targets.pattern):
+        return None
+    return targets
+
+
+def _idle(targets: Targets, modules: Sequence[str]) -> list[str]:
+    """Return the names that no module has, apart from those of parts that a trainer may add."""
+    names = (name for name in targets.names if not name.endswith(ADDED))
+    return [name for name in names if not any(targets.names_module(name, module) for module in modules)]
+
+
+def _meant(name: str, modules: Sequence[str]) -> str | None:
+    """Return the module that a name is meant for: that of the same role in this model, or of which it is a slip of the pen."""
+    if name in modules:
+        return None
+    if roles := _same_layer(name):  # another architecture's name for a layer, and no slip of the pen
+        same = [module for module in modules if module in roles]
+        return same[0] if len(same) == 1 else None
+    near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)
+    return nearest(name, near, cutoff=NEAR)
+
+
+def _same_layer(name: str) -> frozenset[str]:
+    """Return the names that architectures have for a layer which one of them calls so."""
+    return frozenset[str]().union(*(role for role in ROLES if name in role))
 
 
 def _has(names: Sequence[str], modules: Sequence[str]) -> str:
@@ -94,17 +123,6 @@ def _has(names: Sequence[str], modules: Sequence[str]) -> str:
     has = f"the model has {some_of(sorted(modules, key=lambda module: -likeness[module]))}"
     meant = dict.fromkeys(filter(None, (_meant(name, modules) for name in names)))
     return f"did you mean {some_of(meant)}? {has[0].upper()}{has[1:]}" if meant else has
-
-
-def _meant(name: str, modules: Sequence[str]) -> str | None:
-    """Return the module that a name is meant for: that of the same role in this model, or of which it is a slip of the pen."""
-    if name in modules:
-        return None
-    same = [module for module in modules if any(name in role and module in role for role in ROLES)]
-    if any(name in role for role in ROLES):  # another architecture's name for a layer, and no slip of the pen
-        return same[0] if len(same) == 1 else None
-    near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)
-    return nearest(name, near, cutoff=NEAR)
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:

@@ -17,40 +17,43 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.catalog.models.base_models import base_of
+from holdfast.catalog.models.base_models import Base, base_of
 from holdfast.catalog.models.positions import TABLES, positions_of
 from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.facts import ModelFacts
+from holdfast.core.facts import ModelFacts, Positions
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 KEY, METHODS = "train.max_length", ("sft", "dpo", "kto", "reward")
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
-    """Point out a length that the model was not made for."""
+    """Report a length for which the model was not made."""
     base = base_of(job, model)
     if base is None or job.get("method", None) not in METHODS:
         return
     known = positions_of(model.config or {})
-    if known is None:
-        return
+    if known and (length := _length(job, api, known)) > known.count:
+        yield _finding(job, base, known, length)
+
+
+def _length(job: Document, api: Api, known: Positions) -> int:
+    """Return the length of the longest texts; 0 if it is not limited, or if the limit may be one that the model chose."""
     length = setting(job, "max_length", api) if known.raises else job.get(KEY)
-    if type(length) is not int or length <= known.count:
-        return
+    return length if type(length) is int else 0
+
+
+def _finding(job: Document, base: Base, known: Positions, length: int) -> Finding:
     positions = known.count
     fix = Fix(f"cut texts at {positions} tokens", (Set(KEY, positions),), safe=False) if job.kind != "command" else None
     if not known.raises:
-        yield Finding(
-            KEY, f"the model was made for {positions} positions, and gives poor text beyond: {length} is more", fix
-        )
-        return
+        fault = f"the model was made for {positions} positions, and gives poor text beyond: {length} is more"
+        return Finding(KEY, fault, fix)
     fault = (
         f"a text of more than {positions} tokens, up to {length}, raises IndexError: the model has no further positions"
     )
     if job.get(KEY) is ABSENT:
-        yield base.finding(f"{fault}; `max_length` is {length} where nothing says otherwise", fix)
-    else:
-        yield Finding(KEY, fault, fix)
+        return base.finding(f"{fault}; `max_length` is {length} where nothing says otherwise", fix)
+    return Finding(KEY, fault, fix)
 
 
 JOB = """

@@ -18,7 +18,7 @@ from typing import Any, Final
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import base_of
-from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
@@ -36,19 +36,25 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report a router loss whose number of experts TRL does not find."""
     base, config = base_of(job, model), model.config or {}
     own = _own_coefficient(config)
-    tried = all(since(api, package, version) for package, version in TRIED.items())
-    if base is None or own is None or not tried or job.get("method", None) != "sft":
-        return
-    given = job.get(KEY, None)
-    if given == 0 or (given is None and own == 0) or job.get("train.use_liger_kernel", None):
+    if base is None or own is None or not _is_tried(api) or job.get("method", None) != "sft" or _is_off(job, own):
         return
     kind = config["model_type"]
     fault = f"the first step raises AttributeError: the config of a `{kind}` model has no `num_experts`, which its router loss needs"
     fix = Fix("turn the router loss off", (Set(KEY, 0.0),), safe=False) if job.kind != "command" else None
-    if given is None or job.get(KEY) is ABSENT:
+    if job.get(KEY, None) is None:
         yield base.finding(f"{fault}; set `router_aux_loss_coef` to 0.0", fix)
     else:
         yield Finding(KEY, f"{fault}; set it to 0.0", fix)
+
+
+def _is_tried(api: Api) -> bool:
+    return all(since(api, package, version) for package, version in TRIED.items())
+
+
+def _is_off(job: Document, own: float) -> bool:
+    """True if no router loss is computed by TRL: the coefficient is 0, or Liger's kernel computes the loss."""
+    given = job.get(KEY, None)
+    return (own if given is None else given) == 0 or bool(job.get("train.use_liger_kernel", None))
 
 
 def _own_coefficient(config: Mapping[str, Any]) -> float | None:

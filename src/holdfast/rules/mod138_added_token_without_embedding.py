@@ -17,6 +17,7 @@ existing token of the model works: trl masks padding by its position.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
@@ -43,29 +44,47 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report each added token for which the model has no embedding."""
     base, trainer = base_of(job, model), job.call("trainer")
     size = vocabulary_size(model.config or {})
-    if base is None or trainer is None or size is None or RESIZES.search(job.text):
-        return
-    if job.get("method", None) not in METHODS:
+    if (
+        base is None
+        or trainer is None
+        or size is None
+        or RESIZES.search(job.text)
+        or job.get("method", None) not in METHODS
+    ):
         return
     for call in job.calls:
-        is_added = call.name in ADDING and _is_given(job, call, trainer, base.name) and not call.guard.because
-        if is_added and _first_free(model.tokenizer or {}) >= size:
-            yield from _added(job, api, call, _known_texts(model.tokenizer or {}), size)
+        if _is_adding(job, call, trainer, base.name):
+            yield from _beyond(job, api, call, model, size)
 
 
-def _added(job: Document, api: Api, call: Call, known: frozenset[str], size: int) -> Iterator[Finding]:
+def _is_adding(job: Document, call: Call, trainer: Call, name: str) -> bool:
+    return call.name in ADDING and _is_given(job, call, trainer, name) and not call.guard.because
+
+
+def _beyond(job: Document, api: Api, call: Call, model: ModelFacts, size: int) -> Iterator[Finding]:
+    """Yield the first of the tokens that a call adds beyond the embedding."""
+    tokenizer = model.tokenizer or {}
+    if _first_free(tokenizer) < size:
+        return
+    for name, new in islice(_added(call, _known_texts(tokenizer)), 1):
+        pads = name == PAD and job.get(f"train.{PAD}", None) is None and pads_batches(job, api)
+        fault = (
+            f"the model has {size} tokens, and none for `{new}`: call `model.resize_token_embeddings(len(tokenizer))`"
+        )
+        yield Finding(call.key, fault, place=call.name_place, severity=None if pads else Severity.WARNING)
+
+
+def _added(call: Call, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the texts that a call surely adds, each with the name of the special token that it is to be."""
     given = next(iter(call.positional), next(iter(call.arguments.values()), None))
-    named = given if isinstance(given, Mapping) else {"": given}
+    named: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given}
     for name, value in named.items():
         texts = value if isinstance(value, list | tuple) else [value]
-        new = next(
-            (each for each in texts if isinstance(each, str) and SPECIAL.fullmatch(each) and each not in known), ""
-        )
-        if new:
-            pads = name == PAD and job.get(f"train.{PAD}", None) is None and pads_batches(job, api)
-            fault = f"the model has {size} tokens, and none for `{new}`: call `model.resize_token_embeddings(len(tokenizer))`"
-            yield Finding(call.key, fault, place=call.name_place, severity=None if pads else Severity.WARNING)
-            return
+        yield from ((name, each) for each in texts if _is_new(each, known))
+
+
+def _is_new(text: Any, known: frozenset[str]) -> bool:
+    return isinstance(text, str) and SPECIAL.fullmatch(text) is not None and text not in known
 
 
 def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.catalog.calls.nesting import equally_deep
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.reference import Lookup, Reference
@@ -27,22 +28,30 @@ PACKAGES: Final = ("trl", "transformers")
 
 
 def check(job: Document, checkpoint: Lookup[bool]) -> Iterator[Finding]:
-    """Warn of a resume from nothing."""
-    trainer = job.call("trainer")
-    starts = [call for call in job.calls if call.name == "train" and "Trainer" in call.path]
-    if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1:
+    """Report a run that resumes from the last checkpoint of a folder without checkpoints."""
+    start = _start(job)
+    if start is None:
         return
-    start = starts[0]
     key = f"{start.key}.{NAME}"
-    if (
-        job.get(STRATEGY, None) == "no"
-        or start.guard.tolerates("ValueError")
-        or not equally_deep(job.text, trainer, start)
-    ):
-        return
-    if job.get(key, start.positional[0] if start.positional else None) is True and not checkpoint.fact:
+    if job.get(key, next(iter(start.positional), None)) is True and not checkpoint.fact:
         fault = f"`{job.get(OUTPUT, None)}` has no checkpoint here: the trainer raises ValueError where there is none to resume from"
         yield Finding(key, fault, place=None if NAME in start.arguments else start.name_place)
+
+
+def _is_start(call: Call) -> bool:
+    return call.name == "train" and "Trainer" in call.path
+
+
+def _start(job: Document) -> Call | None:
+    """Return the only call that trains, if a library's trainer saves checkpoints and is sure to run it."""
+    trainer = job.call("trainer")
+    starts = list(filter(_is_start, job.calls))
+    if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1:
+        return None
+    start = starts[0]
+    if job.get(STRATEGY, None) == "no" or start.guard.tolerates("ValueError"):
+        return None
+    return start if equally_deep(job.text, trainer, start) else None
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from holdfast.catalog.environment.packages import REQUIREMENTS, installed
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 
@@ -13,6 +13,11 @@ def stated_requirements(job: Document) -> list[str] | None:
     if isinstance(declared, list):
         return [each for each in declared if isinstance(each, str)]
     return [] if job.kind == "job" else None
+
+
+def declared_names(job: Document) -> frozenset[str]:
+    """Return the names of the packages that a job requires itself."""
+    return frozenset(each.name for each in declared_requirements(job).values())
 
 
 def known_installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str]:
