@@ -44,20 +44,27 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each value that its argument does not accept."""
     for call, signature in signatures(job, api):
         for name in call.arguments:
-            parameter = signature.parameters.get(name)
-            if parameter and _home(parameter) in LOSSES and call.name in parameter.home:
-                parameter = replace(parameter, choices=_losses(job, api, parameter))
-            words = adapter_words(api, call, name)
-            if parameter and words:
-                parameter = replace(parameter, choices=words.names)
-            if parameter is None or not parameter.choices or name in call.own:
-                continue
-            value = call.arguments[name]
-            if _is_none_of(value, parameter, words):
-                yield _finding(job, api, call, parameter, value)
-            elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:
-                what = "YAML reads `no` as false, which is not one of its values: put it in quotes"
-                yield Finding(f"{call.key}.{name}", f"`{name}` of {subject(api, call)}: {what}")
+            if name in signature.parameters and name not in call.own:
+                yield from _judged(job, api, call, signature.parameters[name])
+
+
+def _judged(job: Document, api: Api, call: Call, parameter: Parameter) -> Iterator[Finding]:
+    words = adapter_words(api, call, parameter.name)
+    parameter = replace(parameter, choices=words.names if words else _choices(job, api, call, parameter))
+    if not parameter.choices:
+        return
+    value = call.arguments[parameter.name]
+    if _is_none_of(value, parameter, words):
+        yield _finding(job, api, call, parameter, value)
+    elif value is False and _reads_no_as_false(call, parameter):
+        what = "YAML reads `no` as false, which is not one of its values: put it in quotes"
+        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` of {subject(api, call)}: {what}")
+
+
+def _choices(job: Document, api: Api, call: Call, parameter: Parameter) -> tuple[Any, ...]:
+    """Return the values that an argument accepts; of a loss, those that the trainer computes; empty if any may be accepted."""
+    is_loss = _home(parameter) in LOSSES and call.name in parameter.home
+    return _losses(job, api, parameter) if is_loss else parameter.choices
 
 
 def _home(parameter: Parameter) -> str:
@@ -79,24 +86,41 @@ def _is_none_of(value: Any, parameter: Parameter, words: Words | None = None) ->
     return isinstance(value, str) and value not in parameter.choices
 
 
+def _reads_no_as_false(call: Call, parameter: Parameter) -> bool:
+    """True if an argument comes from a YAML file, and `no` is one of its values."""
+    return parameter.name in call.defaults and parameter.enforced and "no" in parameter.choices
+
+
 def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: Any) -> Finding:
     key = f"{call.key}.{parameter.name}"
     words = [str(choice) for choice in parameter.choices if isinstance(choice, str)]
     change = replaced("value", f"{parameter.name}={value}")
-    known = change is not None and change.new in words
-    meant = _meant(parameter.name, value, words) if isinstance(value, str) else None
-    new = change.new if change and known else meant or ""
-    fix = Fix(f"write `{new}`", (Set(key, new),), safe=known) if new and has_edits(job, call) else None
-    since = f"; {change.note}" if change and change.note else ""
-    package = parameter.home.partition(".")[0] or call.package
-    message = f"{value!r} is not a value of `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
+    note = f"; {change.note}" if change and change.note else ""
+    whose = subject(api, call, parameter.home.partition(".")[0] or call.package)
+    message = f"{value!r} is not a value of `{parameter.name}` of {whose}{note}; valid: {_listed(words, value)}"
+    fix = _writing_another(key, parameter.name, value, words) if has_edits(job, call) else None
+    return Finding(key, message, fix, _severity(api, call, parameter))
+
+
+def _severity(api: Api, call: Call, parameter: Parameter) -> Severity | None:
+    """Return a warning for a value that no library checks."""
     later = _home(parameter) in REFUSED_LATER or adapter_words(api, call, parameter.name) is not None
-    refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
-    return Finding(key, message, fix, None if refused else Severity.WARNING)
+    parsed = call.via == "parser" and parameter.name not in call.defaults
+    return None if parameter.enforced or later or parsed else Severity.WARNING
 
 
-def _meant(name: str, value: str, words: list[str]) -> str | None:
+def _writing_another(key: str, name: str, value: Any, words: list[str]) -> Fix | None:
+    """Return the edit that writes the new name of a value, or the one that is likely meant."""
+    change = replaced("value", f"{name}={value}")
+    known = change.new if change and change.new in words else ""
+    new = known or _meant(name, value, words)
+    return Fix(f"write `{new}`", (Set(key, new),), safe=bool(known)) if new else None
+
+
+def _meant(name: str, value: Any, words: list[str]) -> str | None:
     """Return the choice that was meant by a word; None where none is plausible."""
+    if not isinstance(value, str):
+        return None
     usual = VALUES.get(name, {}).get(value)
     if usual in words:
         return usual

@@ -44,6 +44,9 @@ class Range(NamedTuple):
             return "which is not a number"
         if value < self.low or (self.open_low and value == self.low):
             return f"not above {self.low:g}" if self.open_low else f"less than {self.low:g}"
+        return self._fault_above(value)
+
+    def _fault_above(self, value: float) -> str:
         if value > self.high or (self.open_high and value == self.high):
             return f"not below {self.high:g}" if self.open_high else f"more than {self.high:g}"
         return ""

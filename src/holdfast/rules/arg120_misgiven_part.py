@@ -41,17 +41,62 @@ PARSED: Final = {
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each trainer argument of the wrong kind."""
-    trainer = job.call("trainer")
-    known = (
-        trainer and trainer.package in ("trl", "transformers") and trainer.name.endswith("Trainer") and not trainer.own
-    )
-    if not trainer or not known or trainer.guard.because or trainer.guard.catches:
+    trainer = _library_trainer(job)
+    if trainer is None:
         return
-    takes_datasets = trainer.path in WITH_DATASETS and since(api, "trl", "1.10.0")
+    takes_datasets = _takes_datasets(trainer, api)
     for name, (at, value) in _given(trainer).items():
-        if fault := _fault(name, value) or (takes_datasets and name in DATA and _fault_of_data(name, value)):
-            key = f"{trainer.key}.{at}" if at == name else trainer.key
-            yield Finding(key, f"`{name}` is {fault}", place=None if at == name else trainer.name_place)
+        if fault := _fault(name, value) or (takes_datasets and _fault_of_data(name, value)):
+            yield _finding(trainer, name, at, fault)
+
+
+def _takes_datasets(trainer: Call, api: Api) -> bool:
+    """True if a trainer takes data of `datasets` alone."""
+    return trainer.path in WITH_DATASETS and bool(since(api, "trl", "1.10.0"))
+
+
+def _fault(name: str, value: Any) -> str:
+    """Return the type of a part and the expected one; empty if no fault is visible."""
+    match name:
+        case "args" if isinstance(value, str):
+            return f"the string {value!r}; pass a config with an `output_dir`"
+        case "formatting_func" if isinstance(value, str):
+            return f"the string {value!r}; pass a function, or name a column as `dataset_text_field` in the config"
+        case "callbacks" if _is_callback(value):
+            return "a single callback; pass a list: put it in brackets"
+        case "model" | "processing_class" if _is_auto_class(value):
+            return f"the class `{_last(value)}`; load it with `from_pretrained`"
+        case "model" if _is_config(value):
+            return f"a `{_last(value)}`; pass a model, or the name of one, before `args`"
+    return ""
+
+
+def _last(value: CallResult | LibraryName) -> str:
+    return value.path.rpartition(".")[2]
+
+
+def _is_auto_class(value: Any) -> bool:
+    return isinstance(value, LibraryName) and value.path.startswith(AUTO)
+
+
+def _is_config(value: Any) -> bool:
+    """True if a value is a config of a library's that a call has made."""
+    configures = isinstance(value, CallResult) and value.path.endswith(CONFIGURES)
+    return configures and value.path.startswith(("trl.", "transformers."))
+
+
+def _library_trainer(job: Document) -> Call | None:
+    """Return the call of a library's trainer, if an error would end the program there."""
+    trainer = job.call("trainer")
+    if trainer is None or trainer.guard.because or trainer.guard.catches or trainer.own:
+        return None
+    return trainer if trainer.package in ("trl", "transformers") and trainer.name.endswith("Trainer") else None
+
+
+def _finding(trainer: Call, name: str, at: str | int, fault: str) -> Finding:
+    if at == name:
+        return Finding(f"{trainer.key}.{name}", f"`{name}` is {fault}")
+    return Finding(trainer.key, f"`{name}` is {fault}", place=trainer.name_place)
 
 
 def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
@@ -68,31 +113,11 @@ def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
     return placed | {name: (name, trainer.arguments[name]) for name in parts if name in trainer.arguments}
 
 
-def _fault(name: str, value: Any) -> str:
-    """Return the type of a part and the expected one; empty if no fault is visible."""
-    if name == "args" and isinstance(value, str):
-        return f"the string {value!r}; pass a config with an `output_dir`"
-    if name == "formatting_func" and isinstance(value, str):
-        return f"the string {value!r}; pass a function, or name a column as `dataset_text_field` in the config"
-    if name == "callbacks" and _is_callback(value):
-        return "a single callback; pass a list: put it in brackets"
-    if name in ("model", "processing_class") and isinstance(value, LibraryName) and value.path.startswith(AUTO):
-        return f"the class `{value.path.rpartition('.')[2]}`; load it with `from_pretrained`"
-    if (
-        name == "model"
-        and isinstance(value, CallResult)
-        and value.path.endswith(CONFIGURES)
-        and value.path.startswith(("trl.", "transformers."))
-    ):
-        return f"a `{value.path.rpartition('.')[2]}`; pass a model, or the name of one, before `args`"
-    return ""
-
-
 def _fault_of_data(name: str, value: Any) -> str:
     """Return the type of what is given as data; empty where it is a dataset, or may be one."""
     if name == DATA[1] and isinstance(value, list | str):
         return "rows that are not a dataset; make one of them: `Dataset.from_list(…)`, or `load_dataset(…)` of a file"
-    return PARSED.get(value.path, "") if isinstance(value, CallResult) else ""
+    return PARSED.get(value.path, "") if name in DATA and isinstance(value, CallResult) else ""
 
 
 def _is_callback(value: Any) -> bool:

@@ -15,6 +15,7 @@ The fix is unsafe: it writes the nearest name, and you may mean another one.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from holdfast.core.calls import Call
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
@@ -52,15 +53,22 @@ PAIR: Final = "betas"
 def check(job: Document) -> Iterator[Finding]:
     """Report each keyword that the optimizer does not take."""
     for call in job.calls:
-        takes = TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
-        if takes is None or call.own or call.guard.tolerates("TypeError"):
-            continue
-        for name in (each for each in call.arguments if each not in takes):
-            near = MEANT.get(name) or nearest(name, takes)
-            meant = f": did you mean `{near}`?" if near else f"; it takes {', '.join(takes[1:])}"
-            free = near not in (None, PAIR, *call.arguments)
-            fix = Fix(f"write `{near}`", (Rename(f"{call.key}.{name}", str(near)),), safe=False) if free else None
-            yield Finding(f"{call.key}.{name}", f"`{call.label}` takes no `{name}`{meant}", fix)
+        takes = _keywords(call)
+        if takes and not call.own and not call.guard.tolerates("TypeError"):
+            yield from (_finding(call, name, takes) for name in call.arguments if name not in takes)
+
+
+def _keywords(call: Call) -> tuple[str, ...] | None:
+    """Return the keywords of a PyTorch optimizer; None for any other call."""
+    return TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
+
+
+def _finding(call: Call, name: str, takes: tuple[str, ...]) -> Finding:
+    near = MEANT.get(name) or nearest(name, takes)
+    meant = f": did you mean `{near}`?" if near else f"; it takes {', '.join(takes[1:])}"
+    free = near not in (None, PAIR, *call.arguments)
+    fix = Fix(f"write `{near}`", (Rename(f"{call.key}.{name}", str(near)),), safe=False) if free else None
+    return Finding(f"{call.key}.{name}", f"`{call.label}` takes no `{name}`{meant}", fix)
 
 
 SCRIPT = """import torch

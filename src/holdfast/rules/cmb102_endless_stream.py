@@ -14,6 +14,7 @@ on disk. Only you know how many steps are enough.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.calls import Call, CallResult
@@ -33,13 +34,22 @@ def _in_program(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or not _streams(job, trainer) or trainer.guard.tolerates("ValueError"):
         return
-    config = trainer.arguments.get("args")
-    steps = job.get("train.max_steps", -1) if isinstance(config, CallResult) and config.key == "train" else None
-    open_ended = any(call.key == "train" and (call.open or call.via != "call") for call in job.calls)
-    if isinstance(steps, int | float) and steps <= 0 and not open_ended:
+    steps = _max_steps(job, trainer)
+    if isinstance(steps, int | float) and steps <= 0 and not _may_set_more(job):
         yield Finding(
             STREAMING, "a stream has no length: say in the config how long to train with `max_steps`", DOWNLOAD
         )
+
+
+def _max_steps(job: Document, trainer: Call) -> Any:
+    """Return `max_steps` of the config that a trainer is given; None if it is not known which one."""
+    config = trainer.arguments.get("args")
+    return job.get("train.max_steps", -1) if isinstance(config, CallResult) and config.key == "train" else None
+
+
+def _may_set_more(job: Document) -> bool:
+    """True if the config may be given more arguments than can be seen."""
+    return any(call.key == "train" and (call.open or call.via != "call") for call in job.calls)
 
 
 def _streams(job: Document, trainer: Call) -> bool:

@@ -13,6 +13,7 @@ The fix is unsafe: it removes the setting, and the training takes more memory or
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from holdfast.catalog.api import Api
@@ -30,17 +31,25 @@ REFUSED: Final = {"packing": True, "padding_free": True, "truncation_mode": "kee
 
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
     """Report each setting that `SFTTrainer` refuses for images."""
-    trainer = trainer_of_trl(job)
-    trains = job.get("method", None) == "sft" and (trainer is None or trainer.name == "SFTTrainer")
-    if not trains or not rows_are_raw(job) or not since(api, "trl", READ):
+    if not _is_trained(job) or not rows_are_raw(job) or not since(api, "trl", READ):
         return
     column = next((name for name in IMAGES if name in dataset.readable().columns), None)
-    for name, value in REFUSED.items() if column else ():
-        key = f"train.{name}"
-        if job.get(key, None) != value or (name == "truncation_mode" and job.get("train.max_length", 0) is None):
-            continue
+    for name in filter(partial(_is_refused, job), REFUSED if column else ()):
         fault = f"the data has a column `{column}`, and `SFTTrainer` refuses `{name}` for images: it raises ValueError"
-        yield Finding(key, fault, Fix(f"go back to the default of `{name}`", (Remove(key),), safe=False))
+        fix = Fix(f"go back to the default of `{name}`", (Remove(f"train.{name}"),), safe=False)
+        yield Finding(f"train.{name}", fault, fix)
+
+
+def _is_trained(job: Document) -> bool:
+    trainer = trainer_of_trl(job)
+    return job.get("method", None) == "sft" and (trainer is None or trainer.name == "SFTTrainer")
+
+
+def _is_refused(job: Document, name: str) -> bool:
+    """True if a job gives a setting the value that is refused; without a `max_length` nothing is truncated."""
+    if job.get(f"train.{name}", None) != REFUSED[name]:
+        return False
+    return name != "truncation_mode" or job.get("train.max_length", 0) is not None
 
 
 JOB = """

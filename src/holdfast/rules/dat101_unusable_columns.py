@@ -19,7 +19,7 @@ file, name it in `dataset.map`: the returned columns replace the old ones. In a 
 the columns.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -38,6 +38,7 @@ ColumnTypes = Mapping[str, Type | None]
 TRIED = "1.8.0"
 ONLY = "train.assistant_only_loss"
 PROGRAM = ("trainer.train_dataset", "trainer.eval_dataset")
+CONVERT = "; convert them with `dataset.map`: `holdfast inspect` writes the function if it recognizes the columns"
 PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
 """Keys of the data that is trained on and evaluated on, by kind; of a script `PROGRAM`."""
 REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dataset_kwargs", "train.datasets")}
@@ -51,21 +52,25 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
         return
     if job.kind != "job":
         _require_usual(job, api)
-    settings, how = (
-        _settings(job, api),
-        "; convert them with `dataset.map`: `holdfast inspect` writes the function if it recognizes the columns"
-        if job.kind == "job"
-        else "",
-    )
+    settings = _settings(job, api)
     if settings.assistant_only_loss and _is_remade(job) and holds_no_messages(_columns(dataset)):
-        has = ", ".join(dataset.columns) or "nothing"
+        has = _listed(dataset.columns)
         yield Finding(ONLY, f"`assistant_only_loss` needs messages before the data is prepared (the data has {has})")
-        return
+    else:
+        yield from _unusable(job, method, settings, dataset)
+
+
+def _unusable(job: Document, method: Method, settings: ColumnSettings, dataset: Dataset) -> Iterator[Finding]:
+    how = CONVERT if job.kind == "job" else ""
     for key, columns in _splits(job, dataset).items():
         readiness = judge(method, columns, recognise(columns, settings=settings), settings)
         if not readiness.ready:
-            has = ", ".join(columns) or "nothing"
+            has = _listed(columns)
             yield Finding(key, f"{method} cannot train on it: {readiness.because} (the data has {has}){how}")
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(columns) or "nothing"
 
 
 def _is_remade(job: Document) -> bool:

@@ -27,16 +27,17 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     """Report each dataset that does not exist, once."""
     hints = {seen.reference.name: seen.hint for seen in datasets}
     for reference, repo in once(repositories(job, datasets, own_token=True)):
-        if repo.exists:
-            continue
         meant = _meant(reference.name, repo)
-        if "/" not in reference.name and meant is None:
-            continue
-        fix = renaming(job, reference, meant, safe=False) if meant else None
-        near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        sure = "/" in reference.name and not reference.own_token
-        fault = f"the Hub has no dataset `{reference.name}` that you may see{near}{hints[reference.name]}"
-        yield finding(reference, fault, fix, None if sure else Severity.WARNING)
+        if not repo.exists and ("/" in reference.name or meant is not None):
+            yield _absent(job, reference, repo, meant, hints[reference.name])
+
+
+def _absent(job: Document, reference: Reference, repo: Repo, meant: str | None, hint: str) -> Finding:
+    fix = renaming(job, reference, meant, safe=False) if meant else None
+    near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+    sure = "/" in reference.name and not reference.own_token
+    fault = f"the Hub has no dataset `{reference.name}` that you may see{near}{hint}"
+    return finding(reference, fault, fix, None if sure else Severity.WARNING)
 
 
 def _meant(name: str, repo: Repo) -> str | None:

@@ -36,22 +36,34 @@ KEPT_BY_TRL: Final = frozenset({"messages", "prompt", "completion"})
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each collator that reads a column which the trainer drops."""
-    trainer = job.call("trainer")
-    if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.open:
+    trainer = _library_trainer(job)
+    if trainer is None:
         return
     collator = trainer.arguments.get("data_collator")
     if not isinstance(collator, LocalName) or trainer.guard.because or not _is_dataset(trainer):
         return
+    column = _dropped_column(collator, trainer)
+    if column and _has_known_model(job, trainer) and _drops(job, trainer):
+        what = (
+            f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops first, because the model does not take it: "
+            "set `remove_unused_columns=False`"
+        )
+        fix = Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None
+        yield Finding(COLLATOR, what, fix, place=collator.place)
+
+
+def _library_trainer(job: Document) -> Call | None:
+    """Return the call of a library's trainer that drops columns, if all its arguments can be seen."""
+    trainer = job.call("trainer")
+    if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.open:
+        return None
+    return trainer
+
+
+def _dropped_column(collator: LocalName, trainer: Call) -> str | None:
+    """Return the first column that a collator surely reads and no model takes."""
     dropped = RAW - KEPT_BY_TRL if trainer.package == "trl" else RAW
-    column = next((key for key in collator.element_reads if key in dropped), None)
-    if column is None or not _has_known_model(job, trainer) or not _drops(job, trainer):
-        return
-    what = (
-        f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops first, because the model does not take it: "
-        "set `remove_unused_columns=False`"
-    )
-    fix = Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None
-    yield Finding(COLLATOR, what, fix, place=collator.place)
+    return next(filter(dropped.__contains__, collator.element_reads), None)
 
 
 def _drops(job: Document, trainer: Call) -> bool:

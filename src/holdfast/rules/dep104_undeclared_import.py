@@ -19,32 +19,36 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import REQUIREMENTS, installed, providers
+from holdfast.catalog.environment.packages import REQUIREMENTS, providers
+from holdfast.catalog.environment.stated import known_installed, stated_requirements
 from holdfast.core.calls import Import
 from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.notebook import is_notebook
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report the first import of each package that the header does not install."""
-    declared = job.get(REQUIREMENTS, None)
-    if not isinstance(declared, list) or _installs_itself(job):
+    texts = stated_requirements(job)
+    if texts is None or _installs_itself(job):
         return
-    at_hand = installed([each for each in declared if isinstance(each, str)], api.versions)
-    if at_hand is None:
-        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
+    for each, packages in _uninstalled(job, known_installed(texts, api.versions)):
+        package = packages[0]
+        fault = f"nothing that the header declares installs `{each.module.partition('.')[0]}`: add `{package}`"
+        edits = (Set(REQUIREMENTS, [*job.get(REQUIREMENTS), package]),)
+        fix = Fix(f"add `{package}` to the header", edits) if len(packages) == 1 else None
+        yield Finding(REQUIREMENTS, fault, fix, _severity(job, each), place=each.place)
+
+
+def _uninstalled(job: Document, at_hand: frozenset[str]) -> Iterator[tuple[Import, tuple[str, ...]]]:
+    """Yield the first import of each package that is not at hand, with the packages that have the module."""
     reported: set[str] = set()
     for each in job.imports:
         needed = providers(each.module)
-        if needed and at_hand.isdisjoint(needed) and not each.guard.tolerates("ModuleNotFoundError"):
-            package = needed[0]
-            if package not in reported:
-                reported.add(package)
-                fault = f"nothing that the header declares installs `{each.module.partition('.')[0]}`: add `{package}`"
-                added = Fix(f"add `{package}` to the header", (Set(REQUIREMENTS, [*declared, package]),))
-                fix = added if len(needed) == 1 else None
-                yield Finding(REQUIREMENTS, fault, fix, _severity(job, each), place=each.place)
+        lacking = needed and at_hand.isdisjoint(needed) and not each.guard.tolerates("ModuleNotFoundError")
+        if lacking and needed[0] not in reported:
+            reported.add(needed[0])
+            yield each, needed
 
 
 def _severity(job: Document, each: Import) -> Severity | None:

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
+from holdfast.catalog.environment.packages import REQUIREMENTS
+from holdfast.catalog.environment.stated import declared_names, known_installed, stated_requirements
 from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 TRACKERS = {"trackio": ("trackio",), "wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardx")}
 TRACKERS |= {"mlflow": ("mlflow",), "swanlab": ("swanlab",), "comet_ml": ("comet-ml",)}
@@ -38,20 +39,15 @@ SettingNeed = tuple[str, tuple[str, ...]]
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each setting whose package the header does not install."""
-    declared = job.get(REQUIREMENTS, None)
-    if not isinstance(declared, list) or _is_read_by_none(job):
+    texts = stated_requirements(job)
+    if texts is None or _is_read_by_none(job):
         return
-    texts = [each for each in declared if isinstance(each, str)]
-    named = {each.name for each in declared_requirements(job).values()}
+    named = declared_names(job)
     for key, packages in _needs(job):
-        if named.intersection(packages):
-            continue
-        at_hand = installed(texts, api.versions)
-        if at_hand is None:
-            raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
-        if at_hand.isdisjoint(packages):
-            fault = f"this needs {' or '.join(f'`{each}`' for each in packages)}, which nothing in the header installs"
-            yield Finding(key, fault, _adding(packages, declared))
+        if named.isdisjoint(packages) and known_installed(texts, api.versions).isdisjoint(packages):
+            listed = " or ".join(f"`{each}`" for each in packages)
+            fault = f"this needs {listed}, which nothing in the header installs"
+            yield Finding(key, fault, _adding(job, packages))
 
 
 def _is_read_by_none(job: Document) -> bool:
@@ -62,8 +58,9 @@ def _is_read_by_none(job: Document) -> bool:
     )
 
 
-def _adding(packages: tuple[str, ...], declared: list[Any]) -> Fix | None:
-    edits = (Set(REQUIREMENTS, [*declared, packages[0]]),)
+def _adding(job: Document, packages: tuple[str, ...]) -> Fix | None:
+    """Return the edit that adds a package to the header; None if one of several will do."""
+    edits = (Set(REQUIREMENTS, [*job.get(REQUIREMENTS), packages[0]]),)
     return Fix(f"add `{packages[0]}` to the header", edits, safe=packages[0] != "vllm") if len(packages) == 1 else None
 
 

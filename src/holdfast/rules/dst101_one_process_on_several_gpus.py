@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Report each job that pays for GPUs which it does not use."""
     for sent in submissions(job):
         flavor = sent.given("flavor")
-        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+        found = flavor_named(flavor)
         if found and len(found.gpus) > 1 and (what := _one_process(sent)):
             fault = f"{flavor} has {len(found.gpus)} GPUs, and {what} starts one process"
             yield Finding(sent.key("flavor"), f"{fault}: launch it with accelerate or torchrun")

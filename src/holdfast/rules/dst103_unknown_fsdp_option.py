@@ -32,13 +32,25 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     unknown = [word for word in words if word not in ALWAYS | FIRST_VERSION]
     if unknown:
-        spelled = " ".join(re.split(r"[\s,;]+", " ".join(words).replace("-", "_").lower().strip()))
-        fix = Fix(f"write `{spelled}`", (Set(KEY, spelled),)) if ALWAYS.issuperset(spelled.split()) else None
-        yield Finding(KEY, f"`fsdp` does not know {unknown[0]!r}: it takes {', '.join(sorted(ALWAYS))}", fix)
-    elif since(api, "transformers", "5.10.0") and _version(job.get("train.fsdp_config", None)) == "2":
-        for word in FIRST_VERSION.intersection(words):
-            fault = f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or set version 1 in `fsdp_config`"
-            yield Finding(KEY, fault)
+        fault = f"`fsdp` does not know {unknown[0]!r}: it takes {', '.join(sorted(ALWAYS))}"
+        yield Finding(KEY, fault, _respelling(words))
+    elif _takes_second_version(job, api):
+        yield from map(_gone, FIRST_VERSION.intersection(words))
+
+
+def _respelling(words: list[str]) -> Fix | None:
+    """Return the edit that writes the options in lower case, with underscores and spaces; None if that makes no known ones."""
+    spelled = " ".join(re.split(r"[\s,;]+", " ".join(words).replace("-", "_").lower().strip()))
+    return Fix(f"write `{spelled}`", (Set(KEY, spelled),)) if ALWAYS.issuperset(spelled.split()) else None
+
+
+def _takes_second_version(job: Document, api: Api) -> bool:
+    return bool(since(api, "transformers", "5.10.0")) and _version(job.get("train.fsdp_config", None)) == "2"
+
+
+def _gone(word: str) -> Finding:
+    fault = f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or set version 1 in `fsdp_config`"
+    return Finding(KEY, fault)
 
 
 def _words(fsdp: object) -> list[str]:

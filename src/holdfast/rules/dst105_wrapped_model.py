@@ -13,9 +13,10 @@ There is no automatic fix: pass the unwrapped model to the trainer, and start wi
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import CallResult
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.text import Place
 
 MODEL = "trainer.model"
 WRAPPERS = ("DataParallel", "DistributedDataParallel")
@@ -26,14 +27,20 @@ def check(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.guard.tolerates("AttributeError"):
         return
-    model, key = job.get(MODEL), MODEL
-    if not isinstance(model, CallResult) and trainer.positional:
-        model, key = trainer.positional[0], "trainer"
+    key, model, place = _model(job, trainer)
     name = model.path.rpartition(".")[2] if isinstance(model, CallResult) else ""
     if name in WRAPPERS and trainer.package in ("trl", "transformers"):
         severity = Severity.ERROR if trainer.package == "trl" else Severity.WARNING
         fault = f"the trainer wraps the model itself, and cannot work with a {name} in its place"
-        yield Finding(key, fault, severity=severity, place=trainer.name_place if key == "trainer" else None)
+        yield Finding(key, fault, severity=severity, place=place)
+
+
+def _model(job: Document, trainer: Call) -> tuple[str, object, Place | None]:
+    """Return the key of the model that a trainer is given, the model, and its place if it is given by position."""
+    model = job.get(MODEL)
+    if isinstance(model, CallResult) or not trainer.positional:
+        return MODEL, model, None
+    return "trainer", trainer.positional[0], trainer.name_place
 
 
 SCRIPT = """

@@ -14,33 +14,35 @@ There is no automatic fix: the number of processes changes how many rows a step 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.numbers import is_count
 
-SHARING = ("vllm", "sglang")  # a server may have the other GPUs
+SHARING = ("vllm", "sglang")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report processes without a GPU, and GPUs without a process."""
     if not backend_of(job).has_flavors:
         return
-    hardware = job.get("where.hardware", None)
-    flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None
+    flavor = flavor_named(job.get("where.hardware", None))
     key, processes = _processes(job)
     if flavor is None or not flavor.gpus or processes is None:
         return
     count = len(flavor.gpus)
     if processes > count:
-        fault = (
-            f"{processes} processes on the {count} {'GPU' if count == 1 else 'GPUs'} of {hardware}: each needs its own"
-        )
-        yield Finding(key, fault)
-    elif processes < count and not any(word in job.text.lower() for word in SHARING):
-        fault = f"only {processes} of the {count} GPUs of {hardware} will be used"
+        gpus = "GPU" if count == 1 else "GPUs"
+        yield Finding(key, f"{processes} processes on the {count} {gpus} of {flavor.name}: each needs its own")
+    elif processes < count and not _shares(job):
+        fault = f"only {processes} of the {count} GPUs of {flavor.name} will be used"
         yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _shares(job: Document) -> bool:
+    """True if a server may have the other GPUs."""
+    return any(word in job.text.lower() for word in SHARING)
 
 
 def _processes(job: Document) -> tuple[str, int | None]:

@@ -12,7 +12,7 @@ its own base.
 There is no automatic fix: push to another repository, or delete the old files first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import ABSENT, Document
@@ -29,18 +29,19 @@ COMMAND = "train.use_peft"
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Report each repository that would hold both a model and an adapter."""
     for reference, target in once(found_references(job, targets)):
-        if reference.key not in TRAINED or target.repo is None or not target.repo.exists:
-            continue
-        files, adapts = target.repo.files, _adapts(job)
-        if adapts and ADAPTER not in files and any(name in files for name in WEIGHTS):
-            yield finding(
-                reference,
-                f"`{target.name}` holds a whole model, on which this job's adapter would be put when it is loaded",
-            )
-        elif not adapts and ADAPTER in files and not any(name in files for name in WEIGHTS):
-            yield finding(
-                reference, f"`{target.name}` holds an adapter, which would be put on this job's model when it is loaded"
-            )
+        if reference.key in TRAINED and target.repo is not None and target.repo.exists:
+            if held := _held(target.repo.files, adapts=_adapts(job)):
+                yield finding(reference, f"`{target.name}` holds {held} when it is loaded")
+
+
+def _held(files: Container[str], *, adapts: bool) -> str:
+    """Return the other kind of weights that a repository holds, and what would come of it; empty if it holds none."""
+    adapter, model = ADAPTER in files, any(name in files for name in WEIGHTS)
+    if adapts and model and not adapter:
+        return "a whole model, on which this job's adapter would be put"
+    if adapter and not adapts and not model:
+        return "an adapter, which would be put on this job's model"
+    return ""
 
 
 def _adapts(job: Document) -> bool:

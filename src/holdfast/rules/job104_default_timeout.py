@@ -15,8 +15,8 @@ third.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, Submission, submissions
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
         if not sent.complete:
             continue
         flavor, timeout = sent.given("flavor"), sent.given("timeout")
-        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+        found = flavor_named(flavor)
         if found is None or not found.gpus or not _sends_none(sent, timeout):
             continue
         if timeout is ABSENT:

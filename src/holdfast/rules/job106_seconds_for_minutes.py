@@ -14,8 +14,8 @@ The fix is unsafe: it assumes minutes from 10 on, and hours below, but the call 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.numbers import is_number
@@ -46,7 +46,7 @@ def _bare(timeout: object) -> float | None:
 def _is_slow(sent: Submission) -> bool:
     """True if a job surely needs longer: it installs packages, or is worth a GPU."""
     flavor = sent.given("flavor")
-    found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+    found = flavor_named(flavor)
     return sent.is_uv or bool(found and found.gpus)
 
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import submissions
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -28,16 +29,24 @@ COMMAND = re.compile(r"^trl \w+$")
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a result that is lost with the job's machine."""
+    if not _is_for_jobs(job):
+        return
+    trains, config = list(filter(_trains, job.calls)), job.call("train")
+    if not trains or config is None or config.open or job.get("train.push_to_hub", None) is not None:
+        return
+    if not KEEPS.search(job.text):
+        fault = "the model stays on the job's disk, which is deleted with the job: push it, or write it to a volume"
+        yield Finding(trains[-1].key, fault, place=trains[-1].name_place)
+
+
+def _is_for_jobs(job: Document) -> bool:
+    """True if a program is sent to Jobs by its command line, or says in its header how to run it there."""
     sent = any(each.call is None for each in submissions(job))
-    if not sent and not (TABLE in job.text and FOR_JOBS.search(job.text)):
-        return
-    trains = [call for call in job.calls if call.name == "train" or COMMAND.match(call.path)]
-    config = job.call("train")
-    hidden = config is None or config.open
-    if not trains or hidden or job.get("train.push_to_hub", None) is not None or KEEPS.search(job.text):
-        return
-    fault = "the model stays on the job's disk, which is deleted with the job: push it, or write it to a volume"
-    yield Finding(trains[-1].key, fault, place=trains[-1].name_place)
+    return sent or (TABLE in job.text and FOR_JOBS.search(job.text) is not None)
+
+
+def _trains(call: Call) -> bool:
+    return call.name == "train" or COMMAND.match(call.path) is not None
 
 
 SCRIPT = """

@@ -14,7 +14,8 @@ The fix is unsafe: `all-linear` is what most users choose for such a model, but 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key
+from holdfast.catalog.models.adapter_settings import adapter_settings
+from holdfast.catalog.models.base_models import Base, base_of, lora_key
 from holdfast.catalog.models.model_types import is_of_table, load_model_types
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
@@ -29,16 +30,18 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     kind = load_model_types().get(str(config.get("model_type")))
     if base is None or kind is None or kind.targets or "text_config" in config or not is_of_table(api, "peft"):
         return
-    settings = lora(job) if adapts(job) else None
-    if settings is None or settings.get(TARGETS) is not None or settings.get(PARAMETERS) is not None:
-        return
-    key = lora_key(job, TARGETS)
+    settings = adapter_settings(job)
+    if settings is not None and settings.get(TARGETS) is None and settings.get(PARAMETERS) is None:
+        fault = f"peft {api.versions['peft']} has no default `target_modules` for models of type `{kind.name}`"
+        yield _finding(job, base, fault)
+
+
+def _finding(job: Document, base: Base, fault: str) -> Finding:
+    key, made = lora_key(job, TARGETS), job.call("peft")
     fix = Fix("adapt all linear layers", (Set(key, "all-linear"),), safe=False) if job.kind != "command" else None
-    made = job.call("peft")
-    fault = f"peft {api.versions['peft']} has no default `target_modules` for models of type `{kind.name}`"
-    yield Finding(
-        key.rpartition(".")[0] if made else base.key, fault, fix, place=made.name_place if made else base.place
-    )
+    if made is None:
+        return base.finding(fault, fix)
+    return Finding(key.rpartition(".")[0], fault, fix, place=made.name_place)
 
 
 JOB = """

@@ -40,17 +40,21 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     base, config = base_of(job, model), model.config or {}
     if base is None or not base.by_name or job.get("method", None) not in GENERATING or not is_plain(job, base):
         return
+    fault = _fault(config, str(job.get("method")))
+    if fault and since(api, "trl", FIRST) and api.has_name("transformers", _architecture(config)):
+        yield base.finding(fault)
+
+
+def _fault(config: Mapping[str, Any], method: str) -> str:
+    """Return why a method cannot train the class that a config names; empty if it can, or if it names none."""
     name = _architecture(config)
-    if not since(api, "trl", FIRST) or not name or not api.has_name("transformers", name):
-        return
+    if not name:
+        return ""
     if name.endswith(SILENT) or name == _body(config):
-        yield base.finding(
-            f"it is a `{name}`, which has no language-model head: {job.get('method')} needs a causal language model"
-        )
-    elif name.endswith("ForConditionalGeneration") and str(config.get("model_type")) in TWO_PARTS:
-        yield base.finding(
-            f"it is a `{name}`, whose decoder gets no labels from {job.get('method')}: it needs a causal language model"
-        )
+        return f"it is a `{name}`, which has no language-model head: {method} needs a causal language model"
+    if name.endswith("ForConditionalGeneration") and str(config.get("model_type")) in TWO_PARTS:
+        return f"it is a `{name}`, whose decoder gets no labels from {method}: it needs a causal language model"
+    return ""
 
 
 def _architecture(config: Mapping[str, Any]) -> str:

@@ -16,7 +16,8 @@ The fix is safe because the text can match nothing. It writes a list of the name
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.models.base_models import adapts, lora, lora_key
+from holdfast.catalog.models.adapter_settings import adapter_targets
+from holdfast.catalog.models.base_models import lora_key
 from holdfast.catalog.models.lora_targets import ALL_LINEAR, named_in_text
 from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
@@ -27,15 +28,14 @@ MISSPELT = frozenset({"all_linear", "all_linears", "all-linears", "all linear", 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each text that was meant as a list of names."""
-    settings = lora(job) if adapts(job) else None
-    targets = settings.get(TARGETS) if settings else None
+    targets, key = adapter_targets(job), lora_key(job, TARGETS)
     if isinstance(targets, Unknown):
-        raise MissingFactError(lora_key(job, TARGETS), targets.because)
-    key = lora_key(job, TARGETS)
-    if isinstance(targets, str) and targets in MISSPELT:
+        raise MissingFactError(key, targets.because)
+    if not isinstance(targets, str):
+        return
+    if targets in MISSPELT:
         yield Finding(key, f"no module is called `{targets}`", Fix(f"write `{ALL_LINEAR}`", (Set(key, ALL_LINEAR),)))
-    names = named_in_text(targets) if isinstance(targets, str) else []
-    if names:
+    if names := named_in_text(targets):
         what = f"{targets!r} is one string, which is matched against a module's whole name"
         yield _on_command_line(key, what, names) if job.kind == "command" else _in_file(key, what, names)
 

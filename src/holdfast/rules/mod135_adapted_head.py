@@ -13,11 +13,13 @@ The fix is unsafe because it trains less than you asked for: it removes the name
 before. `modules_to_save=["lm_head"]` trains the whole head.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.models.base_models import adapts, lora, lora_key
+from holdfast.catalog.models.adapter_settings import adapter_targets
+from holdfast.catalog.models.base_models import lora_key
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
@@ -29,13 +31,17 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report the language-model head among the targets of an adapter."""
     if job.get("method", None) not in METHODS or not since(api, "trl", "1.15.0") or _uses_another_trainer(job):
         return
-    settings = lora(job) if adapts(job) else None
-    targets = settings.get("target_modules") if settings else None
-    if not isinstance(targets, list | tuple) or HEAD not in targets:
-        return
-    key, others = lora_key(job, "target_modules"), [name for name in targets if name != HEAD]
-    fix = Fix("adapt the other modules", (Set(key, others),), safe=False) if others and job.kind != "command" else None
-    yield Finding(key, f"the trainer reads `{HEAD}.weight` past an adapter on it, and raises ValueError", fix)
+    targets = adapter_targets(job)
+    if isinstance(targets, list | tuple) and HEAD in targets:
+        fault = f"the trainer reads `{HEAD}.weight` past an adapter on it, and raises ValueError"
+        yield Finding(lora_key(job, "target_modules"), fault, _without_head(job, targets))
+
+
+def _without_head(job: Document, targets: Sequence[Any]) -> Fix | None:
+    others = [name for name in targets if name != HEAD]
+    if not others or job.kind == "command":
+        return None
+    return Fix("adapt the other modules", (Set(lora_key(job, "target_modules"), others),), safe=False)
 
 
 def _uses_another_trainer(job: Document) -> bool:

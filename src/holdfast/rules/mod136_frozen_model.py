@@ -14,7 +14,7 @@ line.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.catalog.models.base_models import LOADER
@@ -32,12 +32,12 @@ SETTING = re.compile(rf"{SWITCH}(?: *=[^=]|_\()")
 
 def check(job: Document) -> Iterator[Finding]:
     """Report the training of a frozen model without an adapter."""
-    trainer = job.call("trainer")
-    if trainer is None or not _is_known(trainer) or SETTING.search(FREEZING.sub("", job.text)):
-        return  # another line may leave some of them to be trained
+    trainer = _judged_trainer(job)
+    if trainer is None:
+        return
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
-    loader = job.call(model.key) if isinstance(model, CallResult) and model.path.endswith(LOADER) else None
-    frozen = _frozen(job, model) if loader and loader.package == "transformers" and not loader.changed else None
+    loader = _loader(job, model)
+    frozen = _frozen(job, model) if loader else None
     if (
         loader is None
         or frozen is None
@@ -48,11 +48,24 @@ def check(job: Document) -> Iterator[Finding]:
         return
     if trainer.open:
         raise MissingFactError("trainer.peft_config", "it may be among arguments that the source does not show")
-    yield Finding(
-        frozen.key,
-        "this freezes every weight, and the trainer gets no adapter: nothing is trained",
-        place=frozen.name_place,
-    )
+    fault = "this freezes every weight, and the trainer gets no adapter: nothing is trained"
+    yield Finding(frozen.key, fault, place=frozen.name_place)
+
+
+def _judged_trainer(job: Document) -> Call | None:
+    """Return the call of a library's trainer that is surely made, unless a line may leave some weights to be trained."""
+    trainer = job.call("trainer")
+    if trainer is None or not _is_known(trainer) or SETTING.search(FREEZING.sub("", job.text)):
+        return None
+    return trainer
+
+
+def _loader(job: Document, model: object) -> Call | None:
+    """Return the call that loads a model of transformers, if the program changes no attribute of it."""
+    if not isinstance(model, CallResult) or not model.path.endswith(LOADER):
+        return None
+    loader = job.call(model.key)
+    return loader if loader and loader.package == "transformers" and not loader.changed else None
 
 
 def _is_known(trainer: Call) -> bool:
@@ -64,15 +77,18 @@ def _is_known(trainer: Call) -> bool:
     )
 
 
-def _frozen(job: Document, model: CallResult) -> Call | None:
+def _frozen(job: Document, model: object) -> Call | None:
     """Return the call that freezes all of a model's weights, or gives them to the loop that does."""
     loops = {1 + job.text.count("\n", 0, found.start()) for found in LOOP.finditer(job.text)}
-    for call in (call for call in job.calls if call.receiver == model):
-        if call.name == "requires_grad_" and False in (*call.positional, call.arguments.get(SWITCH)):
-            return call
-        if call.name in ("parameters", "named_parameters") and call.place.line in loops:
-            return call
-    return None
+    calls = (call for call in job.calls if call.receiver == model)
+    return next((call for call in calls if _freezes(call, loops)), None)
+
+
+def _freezes(call: Call, loops: Container[int | None]) -> bool:
+    """True if a call freezes a model itself, or stands in one of the lines of loops that do."""
+    if call.name == "requires_grad_" and False in (*call.positional, call.arguments.get(SWITCH)):
+        return True
+    return call.name in ("parameters", "named_parameters") and call.place.line in loops
 
 
 def _may_adapt(job: Document) -> bool:

@@ -19,7 +19,7 @@ is safe where it removes another setting that the machine does not support, beca
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.facts import Gpu, Machine
@@ -34,18 +34,11 @@ FLASH = ("flash_attention_2", "flash_attention_3")
 def check(job: Document, machine: Machine) -> Iterator[Finding]:
     """Report each setting that the machine does not support."""
     gpus = _gpus(job, machine)
-    if any(gpu.capability == UNKNOWN for gpu in gpus):
-        raise MissingFactError("machine", "no driver says what its GPUs are")
     old = next((gpu for gpu in gpus if not gpu.bf16), None)
     if gpus and old is None:
         return
     lacks = f"{old.name} (compute capability {_capability(old)})" if old else "the job has no GPU, and a CPU"
-    if job.get(TF32, default=False) is True:
-        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("remove `tf32`", (Remove(TF32),)))
-    attention = job.get(ATTENTION, None)
-    if attention in FLASH:
-        fix = Fix("leave the choice to transformers", (Remove(ATTENTION),))
-        yield Finding(ATTENTION, f"{lacks} does not run {attention}", fix)
+    yield from _without_ampere(job, lacks)
     yield from _old_gpu(job, lacks) if old else _without_gpu(job)
 
 
@@ -53,16 +46,29 @@ def _gpus(job: Document, machine: Machine) -> tuple[Gpu, ...]:
     """Return the job's GPUs.
 
     Raises:
-        MissingFactError: It runs elsewhere, and nobody says on what.
+        MissingFactError: It runs elsewhere and the backend does not say on what, or no driver says what a GPU is.
     """
-    backend = backend_of(job)
-    if backend.is_here:
-        return machine.gpus
-    hardware = job.get("where.hardware", None)
-    flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None
-    if flavor is None or not backend.has_flavors:
+    gpus = machine.gpus if backend_of(job).is_here else _gpus_elsewhere(job)
+    if any(gpu.capability == UNKNOWN for gpu in gpus):
+        raise MissingFactError("machine", "no driver says what its GPUs are")
+    return gpus
+
+
+def _gpus_elsewhere(job: Document) -> tuple[Gpu, ...]:
+    flavor = flavor_named(job.get("where.hardware", None))
+    if flavor is None or not backend_of(job).has_flavors:
         raise MissingFactError("where.hardware", "what the backend runs it on is not known")
     return flavor.gpus
+
+
+def _without_ampere(job: Document, lacks: str) -> Iterator[Finding]:
+    """Yield what neither a CPU nor a GPU older than Ampere does."""
+    if job.get(TF32, default=False) is True:
+        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("remove `tf32`", (Remove(TF32),)))
+    attention = job.get(ATTENTION, None)
+    if attention in FLASH:
+        fix = Fix("leave the choice to transformers", (Remove(ATTENTION),))
+        yield Finding(ATTENTION, f"{lacks} does not run {attention}", fix)
 
 
 def _without_gpu(job: Document) -> Iterator[Finding]:

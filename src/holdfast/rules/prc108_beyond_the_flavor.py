@@ -15,8 +15,8 @@ There is no automatic fix: a T4 is fast in `fp16`; l4x1 and a10g-small are the n
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import Document
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -42,7 +42,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _gpu_without_bf16(flavor: object) -> Gpu | None:
-    found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+    found = flavor_named(flavor)
     return next((gpu for gpu in found.gpus if not gpu.bf16), None) if found else None
 
 

@@ -24,9 +24,8 @@ SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinis
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Point out the first seed, where it comes too late for an adapter."""
-    drawn = [call for call in job.calls if call.path == DRAWING and not call.guard.because]
-    seeded = [call for call in job.calls if call.name in SEEDING and call.path.islower()]  # no generator's own
+    """Report the first seed that is set too late for an adapter."""
+    drawn, seeded = list(filter(_draws, job.calls)), list(filter(_seeds, job.calls))
     if not drawn or not seeded or not all(_is_outermost(job, call) for call in (drawn[0], *seeded)):
         return
     first = min(seeded, key=_line)
@@ -35,6 +34,15 @@ def check(job: Document) -> Iterator[Finding]:
             f"the adapter's weights were drawn in line {_line(drawn[0])}, before this: set the seed at the beginning"
         )
         yield Finding(first.key, fault, place=first.name_place)
+
+
+def _draws(call: Call) -> bool:
+    return call.path == DRAWING and not call.guard.because
+
+
+def _seeds(call: Call) -> bool:
+    """True if a call sets the seed of everything, not that of one generator."""
+    return call.name in SEEDING and call.path.islower()
 
 
 def _line(call: Call) -> int:

@@ -12,9 +12,9 @@ There is no automatic fix: import the function from `trl.rewards`, and pass it w
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.given_rewards import given_rewards, rewards_place
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -27,13 +27,11 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("OSError"):
         return
-    given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
-    rewards: list[Any] = given if isinstance(given, list) else [given]
-    for reward in rewards:
-        if isinstance(reward, str) and reward in api.names(WHERE):
-            fault = f"{reward!r} is read as the name of a model on the Hub: import `{reward}` from {WHERE} and pass it without quotes"
-            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
+    given = given_rewards(job, trainer)
+    texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+    if reward := next(filter(api.names(WHERE).__contains__, texts), None):
+        fault = f"{reward!r} is read as the name of a model on the Hub: import `{reward}` from {WHERE} and pass it without quotes"
+        yield Finding(KEY, fault, place=rewards_place(trainer))
 
 
 SCRIPT = """

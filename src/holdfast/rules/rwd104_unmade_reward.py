@@ -15,6 +15,7 @@ There is no automatic fix: call it with the lengths or weights that you want.
 from collections.abc import Iterator
 from typing import Any
 
+from holdfast.catalog.given_rewards import given_rewards, rewards_place
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -28,16 +29,18 @@ def check(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("TypeError"):
         return
-    given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
-    rewards: list[Any] = given if isinstance(given, list) else [given]
-    for reward in rewards:
-        name = (
-            reward.path.rpartition(".")[2] if isinstance(reward, LibraryName) and reward.path.startswith("trl.") else ""
-        )
-        if name in MAKERS:
-            fault = f"`{name}` is a factory of reward functions: call it, as in `{name}(…)`"
-            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
+    given = given_rewards(job, trainer)
+    factories = (_factory(reward) for reward in (given if isinstance(given, list) else [given]))
+    if name := next(filter(None, factories), ""):
+        fault = f"`{name}` is a factory of reward functions: call it, as in `{name}(…)`"
+        yield Finding(KEY, fault, place=rewards_place(trainer))
+
+
+def _factory(reward: Any) -> str:
+    """Return the name of a factory of TRL's; empty for any other reward."""
+    ours = isinstance(reward, LibraryName) and reward.path.startswith("trl.")
+    name = reward.path.rpartition(".")[2] if ours else ""
+    return name if name in MAKERS else ""
 
 
 SCRIPT = """

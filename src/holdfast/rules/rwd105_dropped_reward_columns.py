@@ -14,8 +14,8 @@ The fix is safe: these trainers are made for False.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from holdfast.catalog.given_rewards import given_rewards
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -36,20 +36,19 @@ def check(job: Document) -> Iterator[Finding]:
         or trainer.package != "trl"
         or trainer.name not in ONLINE_TRAINERS
         or trainer.guard.tolerates("TypeError")
+        or job.get(KEY, None) is not True
     ):
         return
-    if job.get(KEY, None) is not True:
-        return
     for reward in _rewards(job, trainer):
-        wanted = [name for name in reward.parameters if name not in PASSED] if isinstance(reward, LocalName) else []
-        if wanted:
-            fault = f"{reward.name} needs the column `{wanted[0]}`, which is dropped before it is called"
+        wanted = next((name for name in reward.parameters if name not in PASSED), None)
+        if wanted is not None:
+            fault = f"{reward.name} needs the column `{wanted}`, which is dropped before it is called"
             yield Finding(KEY, fault, Fix("keep all columns", (Remove(KEY),)))
             return
 
 
-def _rewards(job: Document, trainer: Call) -> list[Any]:
-    given = job.get("trainer.reward_funcs", trainer.positional[1] if len(trainer.positional) > 1 else None)
+def _rewards(job: Document, trainer: Call) -> list[LocalName]:
+    given = given_rewards(job, trainer)
     rewards = given if isinstance(given, list) else [given]
     return [reward for reward in rewards if isinstance(reward, LocalName) and reward.kind == "function"]
 

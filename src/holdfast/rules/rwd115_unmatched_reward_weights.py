@@ -14,6 +14,7 @@ There is no automatic fix: only you know the weight of each reward.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.given_rewards import given_rewards
 from holdfast.catalog.models.base_models import trainer_of_trl
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -33,15 +34,21 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _reward_count(job: Document) -> int | None:
     """Return the number of rewards; None if nothing says it."""
-    if job.kind == "job":
-        rewards = job.get("rewards", None)
-        return len(rewards) if isinstance(rewards, list) and job.get("method") in ONLINE else None
+    return _count_in_job_file(job) if job.kind == "job" else _count_in_program(job)
+
+
+def _count_in_job_file(job: Document) -> int | None:
+    rewards = job.get("rewards", None)
+    return len(rewards) if isinstance(rewards, list) and job.get("method") in ONLINE else None
+
+
+def _count_in_program(job: Document) -> int | None:
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.name not in ONLINE_TRAINERS:
         return None
     if "environment_factory" in trainer.arguments:  # it may add a reward of its own
         return None
-    given = job.get("trainer.reward_funcs", trainer.positional[1] if len(trainer.positional) > 1 else None)
+    given = given_rewards(job, trainer)
     if isinstance(given, list | tuple):
         return len(given)
     return None if given is None else 1

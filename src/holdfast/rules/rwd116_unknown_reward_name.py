@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.catalog.trl_rewards import ON_COMMAND_LINE
+from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
@@ -29,23 +30,33 @@ SUFFIX: Final = "_reward"
 def check(job: Document) -> Iterator[Finding]:
     """Report each reward that the command cannot load."""
     for call in job.calls:
-        own_recipe = call.open and NAME in call.defaults  # it may be for a script with names of its own
-        if call.path in COMMANDS and NAME in call.arguments and not own_recipe:
+        if _loads_rewards(call):
             given = call.arguments[NAME]
             for name in given if isinstance(given, list) else [given]:
-                if isinstance(name, str) and (hint := _hint(name)):
+                if hint := _hint(name):
                     yield _finding(f"{call.key}.{NAME}", given, name, hint)
 
 
-def _hint(name: str) -> str:
+def _loads_rewards(call: Call) -> bool:
+    """True if a call is a command that loads the named rewards; a recipe of a script may have names of its own."""
+    own_recipe = call.open and NAME in call.defaults
+    return call.path in COMMANDS and NAME in call.arguments and not own_recipe
+
+
+def _hint(name: object) -> str:
     """Return what to write instead of a name; empty where the command may load it."""
+    if not isinstance(name, str) or name in ON_COMMAND_LINE:
+        return ""
     if FILE in name:
         return name.replace(FILE, ".").replace("/", ".")
-    if name in ON_COMMAND_LINE or "." in name:
-        return ""
-    return next((each for each in ON_COMMAND_LINE if name in (each.removesuffix(SUFFIX), _last(each))), "") or (
-        nearest(name, ON_COMMAND_LINE) or "module.function"
-    )
+    return "" if "." in name else _similar(name)
+
+
+def _similar(name: str) -> str:
+    """Return the known name that is likely meant, or the form that a name of the user's own has."""
+    parts = ((each, (each.removesuffix(SUFFIX), _last(each))) for each in ON_COMMAND_LINE)
+    same = next((each for each, words in parts if name in words), None)
+    return same or nearest(name, ON_COMMAND_LINE) or "module.function"
 
 
 def _last(name: str) -> str:
@@ -54,11 +65,19 @@ def _last(name: str) -> str:
 
 def _finding(key: str, given: Any, name: str, hint: str) -> Finding:
     known = hint in ON_COMMAND_LINE or FILE in name
-    new = [hint if each == name else each for each in given] if isinstance(given, list) else hint
-    whole = not isinstance(given, list) or not any(isinstance(each, Unknown) for each in given)
-    fix = Fix(f"write `{hint}`", (Set(key, new),), safe=False) if known and whole else None
     advice = f"did you mean `{hint}`?" if known else f"write `{hint}`, or one of {', '.join(ON_COMMAND_LINE)}"
+    fix = _writing(key, given, name, hint) if known else None
     return Finding(key, f"trl knows no reward `{name}`: {advice}", fix)
+
+
+def _writing(key: str, given: Any, name: str, new: str) -> Fix | None:
+    """Return the edit that writes another name; None if the source hides some of the others."""
+    title = f"write `{new}`"
+    if not isinstance(given, list):
+        return Fix(title, (Set(key, new),), safe=False)
+    if any(isinstance(each, Unknown) for each in given):
+        return None
+    return Fix(title, (Set(key, [new if each == name else each for each in given]),), safe=False)
 
 
 COMMAND = "trl grpo --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/DeepMath-103K --reward_funcs accuracy_reward rewards.score\n"

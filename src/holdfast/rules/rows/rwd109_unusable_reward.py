@@ -16,20 +16,18 @@ returns a list with one number for each completion; conversations are passed as 
 
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.given_rewards import IN_JOB_FILE, reward_key
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.scan import RewardResult
 
-KEY = "rewards"
-
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Report each reward function that the trainer cannot use."""
-    named = job.get(KEY, None)
+    named = job.get(IN_JOB_FILE, None)
     for each in rewarded:
         if each.problem:
-            known = isinstance(named, list) and each.name in named
-            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, f"{each.name}: {each.problem}")
+            yield Finding(reward_key(named, each.name), f"{each.name}: {each.problem}")
     for each in rewarded:
         if each.skipped:
             raise MissingFactError(each.name, each.skipped)

@@ -15,22 +15,20 @@ There is no automatic fix: keep divisors, and arguments of logarithms, above 0.
 import math
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.given_rewards import IN_JOB_FILE, reward_key
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import RewardResult
 
-KEY = "rewards"
-
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Report each function that returns an infinite reward."""
-    named = job.get(KEY, None)
+    named = job.get(IN_JOB_FILE, None)
     for each in rewarded:
         count = sum(reward is not None and math.isinf(reward) for reward in each.rewards)
         if count:
-            known = isinstance(named, list) and each.name in named
             message = f"{each.name}: {count} of {len(each.rewards)} sample completions get an infinite reward"
-            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
+            yield Finding(reward_key(named, each.name), message)
 
 
 JOB = """

@@ -14,22 +14,20 @@ There is no automatic fix: check the condition under which the function returns 
 import math
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.given_rewards import IN_JOB_FILE, numbers_of, reward_key
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import RewardResult
 
-KEY = "rewards"
-
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Report each reward function that returns no number at all."""
-    named = job.get(KEY, None)
+    named = job.get(IN_JOB_FILE, None)
     for each in rewarded:
-        if each.rewards and all(reward is None or math.isnan(reward) for reward in each.rewards):
-            known = isinstance(named, list) and each.name in named
+        if each.rewards and not numbers_of(each):
             what = "NaN" if any(reward is not None for reward in each.rewards) else "None"
             message = f"{each.name}: all {len(each.rewards)} sample completions get {what} instead of a number"
-            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
+            yield Finding(reward_key(named, each.name), message)
 
 
 JOB = """

@@ -13,29 +13,24 @@ that difference is 0 for each completion, and the model learns nothing from the 
 There is no automatic fix: check what the function compares, and which form of the answer it expects.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.given_rewards import IN_JOB_FILE, numbers_of, reward_key
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import RewardResult
 
-KEY = "rewards"
-
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Report each reward function that returns the same number for every completion."""
-    named = job.get(KEY, None)
+    named = job.get(IN_JOB_FILE, None)
     for each in rewarded:
-        numbers = [reward for reward in each.rewards if reward is not None and not math.isnan(reward)]
+        numbers = numbers_of(each)
         if len(numbers) > 1 and len(set(numbers)) == 1:
-            known = isinstance(named, list) and each.name in named
             made = "right, wrong and empty" if each.answered else "wrong and empty"
-            yield Finding(
-                f"{KEY}.{named.index(each.name)}" if known else KEY,
-                f"{each.name}: each of {len(numbers)} sample completions, {made} ones, gets {numbers[0]:g}",
-                severity=Severity.WARNING if each.answered else Severity.INFO,
-            )
+            message = f"{each.name}: each of {len(numbers)} sample completions, {made} ones, gets {numbers[0]:g}"
+            severity = Severity.WARNING if each.answered else Severity.INFO
+            yield Finding(reward_key(named, each.name), message, severity=severity)
 
 
 JOB = """
