@@ -28,7 +28,7 @@ from holdfast.catalog.calls.commands import calls_of
 from holdfast.catalog.calls.moving import config_of
 from holdfast.catalog.calls.renames import Renamed, open_arguments, renamed
 from holdfast.catalog.calls.renaming import renaming_fix
-from holdfast.core.api import REQUIRED, CallSignature, Deprecation
+from holdfast.core.api import REQUIRED, CallSignature, Deprecation, Span
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Rename, Unknown
 from holdfast.core.expressions import UNKNOWN, evaluate, truth
@@ -40,7 +40,7 @@ SENTENCE = re.compile(r"(?<=[.!])\s+")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Tell of each argument that makes the library warn."""
+    """Report each argument that makes the library warn."""
     for call in calls_of(job, api):
         signature = api.signature(call.path)
         warned = _warned(api, call)
@@ -132,30 +132,44 @@ def _own_words(message: str) -> str:
 
 def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str, str]:
     """Return the package that says so, and what its later releases do, as far as that is known."""
-    spans = [span for span in api.parameter_spans(call.path, name) if span.package in api.versions]
-    for span in spans:
-        releases = released(span.package)
-        now = releases.index(api.versions[span.package])
-        if span.after and releases.index(span.first) <= now < releases.index(span.after):
-            return span.package, f"it was removed in {span.package} {span.after}"
+    spans = _known_spans(api, call, name)
+    if removed := next((span for span in spans if _is_removed_later(api, span)), None):
+        return removed.package, f"it was removed in {removed.package} {removed.after}"
     if change and change.refused:
         return change.refused[0], f"it is refused since {' '.join(change.refused)}"
-    package = spans[-1].package if spans else call.package
-    return package, f"{package} {released(package)[-1]}, the newest known, still does" if spans else ""
+    if not spans:
+        return call.package, ""
+    package = spans[-1].package
+    return package, f"{package} {released(package)[-1]}, the newest known, still does"
+
+
+def _known_spans(api: Api, call: Call, name: str) -> list[Span]:
+    """Return the releases that have an argument, of the packages whose versions are known."""
+    return [span for span in api.parameter_spans(call.path, name) if span.package in api.versions]
+
+
+def _is_removed_later(api: Api, span: Span) -> bool:
+    """True if the version in use has an argument, and a later one does not."""
+    releases = released(span.package)
+    now = releases.index(api.versions[span.package])
+    return bool(span.after) and releases.index(span.first) <= now < releases.index(span.after)
 
 
 def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Renamed | None) -> Fix | None:
     """Return the fix that removes the warning; safe where not only the newest releases know the new name."""
+    fix = _rewriting(job, call, names, change)
+    return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, names[1]) else fix
+
+
+def _rewriting(job: Document, call: Call, names: tuple[str, str], change: Renamed | None) -> Fix | None:
+    """Return the edit that writes the new name, or takes away an argument that has no effect; None if neither is known."""
     name, new = names
-    key = f"{call.key}.{name}"
-    fix = None
     if change and change.new:
-        fix = renaming_fix(job, call, change)
-    elif new and new not in call.arguments:
-        fix = Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
-    elif change and change.may_go(call.arguments[name]):
-        fix = Fix(f"remove `{name}`", (Remove(key),))
-    return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, new) else fix
+        return renaming_fix(job, call, change)
+    if new and new not in call.arguments:
+        return Fix(f"rename `{name}` to `{new}`", (Rename(f"{call.key}.{name}", new),))
+    may_go = change is not None and change.may_go(call.arguments[name])
+    return Fix(f"remove `{name}`", (Remove(f"{call.key}.{name}"),)) if may_go else None
 
 
 def _narrows(api: Api, call: Call, new: str) -> bool:

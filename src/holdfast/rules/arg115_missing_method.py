@@ -23,7 +23,7 @@ from holdfast.catalog.api.spans import span_after, span_before
 from holdfast.catalog.calls.familiar_names import TRAINER, familiar_method
 from holdfast.catalog.calls.loaded import has_own_methods, loaded_kind, lost_method_spans
 from holdfast.catalog.calls.methods import method_spans
-from holdfast.catalog.calls.renames import replaced
+from holdfast.catalog.calls.renames import Replaced, replaced
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -48,15 +48,17 @@ def _lost(job: Document, api: Api) -> Iterator[Finding]:
         owner, _, name = call.path.rpartition(".")
         kind = loaded_kind(owner)
         gone = span_before(api, lost_method_spans(api, kind, name)) if kind else None
-        if kind is None or gone is None or call.guard.tolerates("AttributeError"):
-            continue
-        own = has_own_methods(call, job.call(call.receiver.key) if call.receiver else None)
-        change = replaced("method", f"{kind}.{name}")
-        what = f"a {kind} has no `{name}()`: removed in {gone.package} {gone.after}"
-        if not own:
-            message = f"{what}; {change.note}" if change else what
-            severity = Severity.WARNING if own is None else None
-            yield Finding(call.key, message, place=call.name_place, severity=severity)
+        if kind and gone and not call.guard.tolerates("AttributeError"):
+            what = f"a {kind} has no `{name}()`: removed in {gone.package} {gone.after}"
+            yield from _lost_method(job, call, what, replaced("method", f"{kind}.{name}"))
+
+
+def _lost_method(job: Document, call: Call, what: str, change: Replaced | None) -> Iterator[Finding]:
+    own = has_own_methods(call, job.call(call.receiver.key) if call.receiver else None)
+    if not own:
+        message = f"{what}; {change.note}" if change else what
+        severity = Severity.WARNING if own is None else None
+        yield Finding(call.key, message, place=call.name_place, severity=severity)
 
 
 def _absence(api: Api, owner: str, name: str) -> str:

@@ -19,28 +19,32 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.spans import comes_with, gone_since
 from holdfast.catalog.calls.arguments import names_of, subject
 from holdfast.catalog.calls.renames import Renamed, renamed
+from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Tell of each attribute that nothing reads."""
+    """Report each attribute that nothing reads."""
     call = job.call("train")
     signature = api.signature(call.path) if call else None
-    if call is None or signature is None or signature.open or call.guard.because:
-        return
+    if call is not None and signature is not None and not signature.open and not call.guard.because:
+        yield from _unread(job, api, call, signature)
+
+
+def _unread(job: Document, api: Api, call: Call, signature: CallSignature) -> Iterator[Finding]:
     train = job.get("train", {})
     settings = tuple(train) if isinstance(train, Mapping) else ()
     for name in settings:
-        if name not in call.arguments and name not in call.own and name not in signature.parameters:
+        if name not in {*call.arguments, *call.own, *signature.parameters}:
             yield from _judged(api, call, name)
     for name in sorted(call.own - signature.parameters.keys()):
         yield from _field_findings(api, call, name, call.own.union(settings))
 
 
 def _field_findings(api: Api, call: Call, name: str, given: frozenset[str]) -> Iterator[Finding]:
-    """Yield an objection to a field of the program's own config that an argument of the library's was once called."""
+    """Report a field of the program's own config that has the former name of an argument of the library's."""
     change, gone = renamed(names_of(api, call.path), name), gone_since(api, call.path, name)
     if gone and change and change.new and change.new not in given:
         since = f"{subject(api, call, gone.package)} has none since {gone.package} {gone.after}"

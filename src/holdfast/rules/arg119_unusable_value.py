@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.own_optimizer import has_own_optimizer
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
@@ -90,7 +91,6 @@ IN_EVALUATION: Final = "per_device_eval_batch_size"
 OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 ADAM = "adamw_torch"
 """The optimizer with which these were tried, fused or not; it is the default."""
-OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 TASKS = ("CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 GENERATING: Final = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
 CAUSAL: Final = ("sft", "dpo", "kto", "grpo", "rloo")
@@ -149,8 +149,7 @@ def _task_findings(job: Document, task: str) -> Iterator[Finding]:
 
 
 def _optimizes_by_adam(job: Document) -> bool:
-    own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
-    return not own and str(job.get("train.optim", ADAM)).startswith(ADAM)
+    return not has_own_optimizer(job) and str(job.get("train.optim", ADAM)).startswith(ADAM)
 
 
 def _is_nan(value: Any) -> bool:

@@ -18,6 +18,7 @@ There is no automatic fix. Usual values are 1e-5 to 5e-5 for a whole model, 1e-4
 from collections.abc import Iterator
 from math import inf
 
+from holdfast.catalog.calls.own_optimizer import has_own_optimizer
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.numbers import is_number
@@ -33,14 +34,13 @@ DECAY, WIPED = "train.weight_decay", 0.1
 MOST_OF_SGD = 100.0
 TUNED_PROMPTS = ("PromptTuning", "PrefixTuning", "PromptEncoder")
 """Adapters that are trained with rates up to 0.3."""
-OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a learning rate that is too high for the optimizer, unless the optimizer is the script's own."""
     yield from _decayed(job)
     rate = job.get(KEY, None)
-    if not is_number(rate) or not rate >= SUSPECT or _has_own_optimizer(job):
+    if not is_number(rate) or not rate >= SUSPECT or has_own_optimizer(job):
         return
     optimizer = str(job.get("train.optim", DEFAULT))
     if _diverges(rate, optimizer):
@@ -49,10 +49,6 @@ def check(job: Document) -> Iterator[Finding]:
     elif _is_adaptive(optimizer) and not _tunes_prompts(job):
         fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: is an exponent missing?"
         yield Finding(KEY, fault, severity=Severity.WARNING)
-
-
-def _has_own_optimizer(job: Document) -> bool:
-    return any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
 
 
 def _is_adaptive(optimizer: str) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.own_optimizer import has_own_optimizer
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.numbers import is_number
@@ -25,7 +26,6 @@ RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.ma
 ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"
 FIXED_STEPS = "5.0.0"
 """From this release of transformers on it is known that 0 is no other word for -1."""
-OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 TRAINED_BESIDES = ("use_dora", "modules_to_save", "trainable_token_indices", "alpha_pattern", "init_lora_weights")
 """Settings of an adapter by which something is trained beside its two matrices, or the scale is another one."""
 
@@ -34,14 +34,18 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each setting with which training changes no weight."""
     if job.kind == "script" and ".train(" not in job.text:
         return
-    yield from _training_findings(job, api)
+    yield from _rate_findings(job)
+    yield from _length_findings(job, api)
     yield from _adapter_findings(job)
 
 
-def _training_findings(job: Document, api: Api) -> Iterator[Finding]:
-    own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
+def _rate_findings(job: Document) -> Iterator[Finding]:
+    own = has_own_optimizer(job)
     if _is_zero(job.get(RATE, None)) and not own:
         yield Finding(RATE, "with a learning rate of 0 no weight changes", severity=Severity.WARNING)
+
+
+def _length_findings(job: Document, api: Api) -> Iterator[Finding]:
     steps, epochs = job.get(STEPS, -1), job.get(EPOCHS, None)
     if _is_zero(steps) and since(api, "transformers", FIXED_STEPS):
         yield Finding(STEPS, "`max_steps` is 0: the training ends after one step; -1 stands for no limit")

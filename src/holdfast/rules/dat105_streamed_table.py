@@ -14,6 +14,7 @@ There is no automatic fix: `take(500)` and `skip(500)` divide a stream, and its 
 
 from collections.abc import Iterator
 
+from holdfast.catalog.data.only_load import LOAD, only_load
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -22,21 +23,23 @@ TABLE_ONLY = ("train_test_split", "select", "sort")
 SERIAL = ("map", "filter")
 # What gives a stream again.
 STREAMING = (*SERIAL, "shuffle", "take", "skip", "")
-LOAD = "datasets.load_dataset"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each use of a stream that only a table allows."""
-    loads = [call for call in job.calls if call.path == LOAD]
-    if len(loads) != 1 or loads[0].open or job.get(f"{loads[0].key}.streaming", default=False) is not True:
+    load = only_load(job)
+    if load is None or load.open or job.get(f"{load.key}.streaming", default=False) is not True:
         return
-    if isinstance(split := job.get(f"{loads[0].key}.split", None), str) and "[" in split:
-        yield Finding(
-            f"{loads[0].key}.split", f"a streaming dataset cannot be sliced, so {split!r} raises: use `take` and `skip`"
-        )
+    yield from _sliced(job, f"{load.key}.split")
     for call in job.calls:
         if call.path.startswith(f"{LOAD}()") and not call.guard.because and (fault := _fault(call)):
             yield Finding(call.key, fault, place=call.name_place)
+
+
+def _sliced(job: Document, key: str) -> Iterator[Finding]:
+    split = job.get(key, None)
+    if isinstance(split, str) and "[" in split:
+        yield Finding(key, f"a streaming dataset cannot be sliced, so {split!r} raises: use `take` and `skip`")
 
 
 def _fault(call: Call) -> str | None:

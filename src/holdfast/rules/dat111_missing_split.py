@@ -13,7 +13,7 @@ the data. A TRL command raises KeyError.
 There is no automatic fix: only you know which part of the data you meant.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from holdfast.catalog.data.slices import ALL, read_slices
 from holdfast.catalog.references import found_references, key_beside, some_of
@@ -34,13 +34,16 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
         there = dataset.configs.get(reference.config or dataset.default_config or "", {})
         if not there or reference.files or reference.split is None:
             continue
-        splits = dict.fromkeys(part.split for part in read_slices(reference.split))
-        missing = [name for name in splits if name not in there and name != ALL]
-        if missing:
+        if missing := _missing(reference.split, there):
             key, place = _place(job, reference)
-            yield Finding(
-                key, f"`{reference.name}` has no split {some_of(missing)}; it has {some_of(there)}", place=place
-            )
+            fault = f"`{reference.name}` has no split {some_of(missing)}; it has {some_of(there)}"
+            yield Finding(key, fault, place=place)
+
+
+def _missing(split: str, there: Container[str]) -> list[str]:
+    """Return the splits of which slices are taken, and which are not there."""
+    names = dict.fromkeys(part.split for part in read_slices(split))
+    return [name for name in names if name not in there and name != ALL]
 
 
 def _place(job: Document, reference: Reference) -> tuple[str, Place | None]:

@@ -32,19 +32,19 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
     apart = job.get("dataset.streaming", None) is True or job.get("train.packing", None) not in (None, False)
     if job.get("method") not in METHODS or apart or not is_count(size) or not is_count(accumulated):
         return
-    rows, once = _rows(job, dataset), size * processes
-    if not rows:
-        return
-    if rows < once and setting(job, DROPS) is True:
-        yield Finding(
-            f"train.{DROPS}", f"{rows} rows do not fill one batch of {once}, and incomplete batches are dropped"
-        )
-    elif rows < once * accumulated:
-        key = next(
-            (f"train.{name}" for name in (ACCUMULATED, SIZE) if job.get(f"train.{name}", None) is not None), "dataset"
-        )
-        fault = f"a step takes {once * accumulated} rows, and the data has {rows}: each epoch is one step"
-        yield Finding(key, fault, severity=Severity.WARNING)
+    if rows := _rows(job, dataset):
+        yield from _unfilled(job, rows, size * processes, accumulated)
+
+
+def _unfilled(job: Document, rows: int, batch: int, accumulated: int) -> Iterator[Finding]:
+    """Report data that is less than a batch of all processes, or than the batches of one step."""
+    if rows < batch and setting(job, DROPS) is True:
+        fault = f"{rows} rows do not fill one batch of {batch}, and incomplete batches are dropped"
+        yield Finding(f"train.{DROPS}", fault)
+    elif rows < batch * accumulated:
+        written = (f"train.{name}" for name in (ACCUMULATED, SIZE) if job.get(f"train.{name}", None) is not None)
+        fault = f"a step takes {batch * accumulated} rows, and the data has {rows}: each epoch is one step"
+        yield Finding(next(written, "dataset"), fault, severity=Severity.WARNING)
 
 
 def _rows(job: Document, dataset: Dataset) -> int:

@@ -16,6 +16,7 @@ The fix is unsafe because the nearest name is a guess.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from holdfast.core.calls import Call
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
@@ -48,24 +49,29 @@ NEAR: Final = 0.75
 def check(job: Document) -> Iterator[Finding]:
     """Report each argument whose name is almost that of another."""
     for call in job.calls:
-        if (
-            call.path != "datasets.load_dataset"
-            or call.guard.tolerates("TypeError")
-            or "trust_remote_code" in call.arguments
-        ):
-            continue
-        if OWN.issuperset(call.arguments):
-            continue
-        reader = call.arguments.get("path", next(iter(call.positional), None))
-        names = OWN | OF_READERS.get(reader if isinstance(reader, str) else "", frozenset())
-        for name in call.arguments:
-            meant = (
-                nearest(name, frozenset(names.difference(call.arguments)), cutoff=NEAR) if name not in names else None
-            )
-            if meant:
-                key = f"{call.key}.{name}"
-                fix = Fix(f"rename `{name}` to `{meant}`", (Rename(key, meant),), safe=False)
-                yield Finding(key, f"`load_dataset` takes no `{name}`: did you mean `{meant}`?", fix)
+        if call.path == "datasets.load_dataset" and _may_be_misspelt(call):
+            names = _names(call)
+            for name in call.arguments:
+                if meant := _meant(name, call, names):
+                    key = f"{call.key}.{name}"
+                    fix = Fix(f"rename `{name}` to `{meant}`", (Rename(key, meant),), safe=False)
+                    yield Finding(key, f"`load_dataset` takes no `{name}`: did you mean `{meant}`?", fix)
+
+
+def _may_be_misspelt(call: Call) -> bool:
+    """True if an unknown argument would end the program, and no script of the dataset takes it."""
+    handled = call.guard.tolerates("TypeError") or "trust_remote_code" in call.arguments
+    return not handled and not OWN.issuperset(call.arguments)
+
+
+def _names(call: Call) -> frozenset[str]:
+    """Return the arguments of `load_dataset` and of the reader that it uses."""
+    reader = call.arguments.get("path", next(iter(call.positional), None))
+    return OWN | OF_READERS.get(reader if isinstance(reader, str) else "", frozenset())
+
+
+def _meant(name: str, call: Call, names: frozenset[str]) -> str | None:
+    return None if name in names else nearest(name, names.difference(call.arguments), cutoff=NEAR)
 
 
 SCRIPT = """

@@ -44,12 +44,16 @@ def check(job: Document) -> Iterator[Finding]:
         return
     column = _dropped_column(collator, trainer)
     if column and _has_known_model(job, trainer) and _drops(job, trainer):
-        what = (
-            f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops first, because the model does not take it: "
-            "set `remove_unused_columns=False`"
+        why = (
+            f"which `{trainer.name}` drops first, because the model does not take it: set `remove_unused_columns=False`"
         )
-        fix = Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None
-        yield Finding(COLLATOR, what, fix, place=collator.place)
+        what = f"`{collator.name}` reads the column `{column}`, {why}"
+        yield Finding(COLLATOR, what, _keeping(job), place=collator.place)
+
+
+def _keeping(job: Document) -> Fix | None:
+    """Return the edit that keeps all columns; None without a config to write it in."""
+    return Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None
 
 
 def _library_trainer(job: Document) -> Call | None:

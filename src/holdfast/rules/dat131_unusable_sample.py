@@ -13,7 +13,7 @@ There is no automatic fix.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from holdfast.catalog.data.mixing import split_number
 from holdfast.core.document import Document, Unknown
@@ -31,16 +31,26 @@ def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
     """Report a column, a dataset or rows that the data does not have."""
     listed = job.get(MIX, None)
     others = listed if isinstance(listed, list) else []
-    keys = ["dataset", *(f"{MIX}.{at}" for at in range(len(others)))]
-    named = {key: part for key, part in zip(keys, dataset.parts or (dataset,), strict=False) if part}
-    for at, key in enumerate(keys[1:]):
-        part = named.get(key)
-        if part and part.problem:  # of the first dataset, DAT102 reports it
-            _require_seen(others[at], key)
-            yield Finding(key, part.problem)
-    yield from _absent_columns(job, named)
+    parts = _parts_by_key(dataset, len(others))
+    yield from _absent_parts(others, parts)
+    yield from _absent_columns(job, parts)
     if len(dataset.parts) == len(others) + 1:
         yield from _lacking_rows(job, dataset, [_weight(job.get("dataset.weight", None)), *map(_weight_of, others)])
+
+
+def _parts_by_key(dataset: Dataset, others: int) -> dict[str, Dataset]:
+    """Return the datasets of a mixture by the keys that name them, as far as they are known."""
+    keys = ["dataset", *(f"{MIX}.{at}" for at in range(others))]
+    return {key: part for key, part in zip(keys, dataset.parts or (dataset,), strict=False) if part}
+
+
+def _absent_parts(others: list[Any], parts: dict[str, Dataset]) -> Iterator[Finding]:
+    """Report the datasets of a mixture that cannot be read, apart from the first, which DAT102 reports."""
+    for at, other in enumerate(others):
+        part = parts.get(f"{MIX}.{at}")
+        if part and part.problem:
+            _require_seen(other, f"{MIX}.{at}")
+            yield Finding(f"{MIX}.{at}", part.problem)
 
 
 def _absent_columns(job: Document, named: dict[str, Dataset]) -> Iterator[Finding]:

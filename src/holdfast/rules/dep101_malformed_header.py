@@ -16,6 +16,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from holdfast.core.document import Document
@@ -41,16 +42,13 @@ class CommentBlock:
 
 def check(job: Document) -> Iterator[Finding]:
     """Report the first error at which uv stops parsing the header."""
-    if job.kind != "script" or is_notebook(job.path):
+    blocks = [] if job.kind != "script" or is_notebook(job.path) else list(_blocks(job.text.splitlines()))
+    if not blocks:
         return
-    blocks = list(_blocks(job.text.splitlines()))
-    for block in blocks[:1]:
-        fault = "it is not closed by `# ///`, each line of it beginning with `# `" if block.content is None else None
-        if fault := fault or _fault(block.content or ""):
-            yield _at(job, block.first, f"the script header cannot be read: {fault}")
-            return
-    for block in blocks[1:2]:
-        yield _at(job, block.first, "a second script header: a script has one, so put both into it")
+    if fault := _fault(blocks[0].content):
+        yield _at(job, blocks[0].first, f"the script header cannot be read: {fault}")
+    elif blocks[1:]:
+        yield _at(job, blocks[1].first, "a second script header: a script has one, so put both into it")
 
 
 def _blocks(lines: list[str]) -> Iterator[CommentBlock]:
@@ -58,17 +56,27 @@ def _blocks(lines: list[str]) -> Iterator[CommentBlock]:
     index = 0
     while index < len(lines):
         start, index = index, index + 1
-        if lines[start] != OPENING:
-            continue
-        while index < len(lines) and (lines[index] == "#" or lines[index].startswith("# ")):
-            index += 1
-        inside = lines[start + 1 : index]
-        closed = CLOSING in inside
-        kept = inside[: len(inside) - 1 - inside[::-1].index(CLOSING)] if closed else []
-        yield CommentBlock(start + 1, index, "\n".join(line[2:] for line in kept) if closed else None)
+        if lines[start] == OPENING:
+            inside = list(takewhile(_is_comment, lines[index:]))
+            index += len(inside)
+            yield CommentBlock(start + 1, index, _content(inside))
 
 
-def _fault(content: str) -> str | None:
+def _is_comment(line: str) -> bool:
+    return line == "#" or line.startswith("# ")
+
+
+def _content(inside: list[str]) -> str | None:
+    """Return the text of a header before its last closing line; None if there is no such line."""
+    if CLOSING not in inside:
+        return None
+    kept = inside[: len(inside) - 1 - inside[::-1].index(CLOSING)]
+    return "\n".join(line[2:] for line in kept)
+
+
+def _fault(content: str | None) -> str | None:
+    if content is None:
+        return "it is not closed by `# ///`, each line of it beginning with `# `"
     try:
         header = parse_toml(content)
     except tomllib.TOMLDecodeError as error:

@@ -14,12 +14,13 @@ There is no automatic fix: the header is a comment, and a misspelt key may stand
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import filterfalse
 
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.nearest import nearest
 from holdfast.core.script_header import find_header
-from holdfast.core.text import LineIndex
+from holdfast.core.text import LineIndex, Place
 from holdfast.core.toml_text import parse_toml
 
 KNOWN = ("dependencies", "requires-python", "tool")
@@ -28,19 +29,25 @@ KNOWN = ("dependencies", "requires-python", "tool")
 def check(job: Document) -> Iterator[Finding]:
     """Report each key of the header that no tool reads."""
     header = find_header(job.text) if job.kind == "script" else ""
-    try:
-        names = parse_toml("\n".join(line[2:] for line in header.splitlines()[1:-1]))
-    except tomllib.TOMLDecodeError:
-        return
-    for name in names:
-        if name in KNOWN:
-            continue
-        found = re.search(rf"(?m)^#\s*\[?\s*[\"']?(?P<key>{re.escape(name)})\b", header)
-        start = job.text.find(header) + (found.start("key") if found else 0)
-        close = nearest(name, tuple(KNOWN), cutoff=0.5)
+    for name in filterfalse(KNOWN.__contains__, _names(header)):
+        close = nearest(name, KNOWN, cutoff=0.5)
         meant = f": write `{close}`" if close else f"; it knows {', '.join(f'`{each}`' for each in KNOWN)}"
-        place = LineIndex(job.text).place(job.path, start, start + len(name))
+        place = _place(job, header, name)
         yield Finding("environment", f"a script header has no key `{name}`{meant}", place=place)
+
+
+def _names(header: str) -> tuple[str, ...]:
+    """Return the keys of a header; none if it cannot be read, which DEP101 reports."""
+    try:
+        return tuple(parse_toml("\n".join(line[2:] for line in header.splitlines()[1:-1])))
+    except tomllib.TOMLDecodeError:
+        return ()
+
+
+def _place(job: Document, header: str, name: str) -> Place:
+    found = re.search(rf"(?m)^#\s*\[?\s*[\"']?(?P<key>{re.escape(name)})\b", header)
+    start = job.text.find(header) + (found.start("key") if found else 0)
+    return LineIndex(job.text).place(job.path, start, start + len(name))
 
 
 GOOD = """# /// script

@@ -45,9 +45,12 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     named = declared_names(job)
     for key, packages in _needs(job):
         if named.isdisjoint(packages) and known_installed(texts, api.versions).isdisjoint(packages):
-            listed = " or ".join(f"`{each}`" for each in packages)
-            fault = f"this needs {listed}, which nothing in the header installs"
+            fault = f"this needs {_either(packages)}, which nothing in the header installs"
             yield Finding(key, fault, _adding(job, packages))
+
+
+def _either(packages: tuple[str, ...]) -> str:
+    return " or ".join(f"`{each}`" for each in packages)
 
 
 def _is_read_by_none(job: Document) -> bool:

@@ -12,6 +12,7 @@ plausible as `4.47.1`.
 There is no automatic fix: only you know which release you meant.
 """
 
+from bisect import bisect
 from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
@@ -31,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _neighbours(package: str, version: str) -> tuple[str, str] | None:
-    """Return the releases before and after a version that is none; None where it is one, or nobody can say."""
+    """Return the releases before and after a version that is none; None where it is one, or may be one that is not known."""
     releases = released(package)
     try:
         wanted, known = Version(version), [Version(each) for each in releases]
@@ -39,9 +40,8 @@ def _neighbours(package: str, version: str) -> tuple[str, str] | None:
         return None
     if wanted in known or wanted.is_prerelease or wanted.is_postrelease or wanted.local:
         return None
-    older = [each for each, at in zip(releases, known, strict=True) if at < wanted]
-    newer = [each for each, at in zip(releases, known, strict=True) if at > wanted]
-    return (older[-1], newer[0]) if older and newer else None
+    newer = bisect(known, wanted)
+    return (releases[newer - 1], releases[newer]) if 0 < newer < len(releases) else None
 
 
 SCRIPT = """# /// script

@@ -17,10 +17,10 @@ choose a flavor with one GPU.
 
 import re
 from collections.abc import Iterator
-from typing import Any, TypeGuard
 
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
+from holdfast.catalog.hub.sent_words import words_given
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -45,8 +45,7 @@ def _one_process(sent: Submission) -> str | None:
 
 
 def _by_command(sent: Submission) -> str | None:
-    command = sent.given("command")
-    words = command if _are_texts(command) else []
+    words = words_given(sent, "command")
     starts = words[:1] == ["python"] or words[:2] == ["uv", "run"]
     return f"`{words[0]}`" if starts and any(map(SCRIPTS.search, words)) and not _shares(words) else None
 
@@ -57,10 +56,6 @@ def _by_uv(sent: Submission) -> str | None:
     script = str(sent.given("script"))
     trains = any(map(TRL.match, packages)) or SCRIPTS.search(script)
     return "`uv run`" if trains and not _shares(packages) else None
-
-
-def _are_texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _shares(words: list[str]) -> bool:

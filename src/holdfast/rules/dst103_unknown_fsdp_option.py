@@ -14,6 +14,7 @@ longer exists.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import filterfalse
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -23,6 +24,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 KEY = "train.fsdp"
 ALWAYS = frozenset({"full_shard", "shard_grad_op", "auto_wrap", "offload"})
 FIRST_VERSION = frozenset({"no_shard", "hybrid_shard", "hybrid_shard_zero2"})
+KNOWN = ALWAYS | FIRST_VERSION
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -30,9 +32,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     words = _words(job.get(KEY, None))
     if not words or any(call.guard.tolerates("ValueError") for call in job.calls if call.key == "train"):
         return
-    unknown = [word for word in words if word not in ALWAYS | FIRST_VERSION]
-    if unknown:
-        fault = f"`fsdp` does not know {unknown[0]!r}: it takes {', '.join(sorted(ALWAYS))}"
+    unknown = next(filterfalse(KNOWN.__contains__, words), None)
+    if unknown is not None:
+        fault = f"`fsdp` does not know {unknown!r}: it takes {', '.join(sorted(ALWAYS))}"
         yield Finding(KEY, fault, _respelling(words))
     elif _takes_second_version(job, api):
         yield from map(_gone, FIRST_VERSION.intersection(words))

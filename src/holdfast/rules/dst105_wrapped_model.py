@@ -28,11 +28,16 @@ def check(job: Document) -> Iterator[Finding]:
     if trainer is None or trainer.guard.tolerates("AttributeError"):
         return
     key, model, place = _model(job, trainer)
-    name = model.path.rpartition(".")[2] if isinstance(model, CallResult) else ""
+    name = _made_by(model)
     if name in WRAPPERS and trainer.package in ("trl", "transformers"):
         severity = Severity.ERROR if trainer.package == "trl" else Severity.WARNING
         fault = f"the trainer wraps the model itself, and cannot work with a {name} in its place"
         yield Finding(key, fault, severity=severity, place=place)
+
+
+def _made_by(model: object) -> str:
+    """Return the last name of what made a model; empty if that is not known."""
+    return model.path.rpartition(".")[2] if isinstance(model, CallResult) else ""
 
 
 def _model(job: Document, trainer: Call) -> tuple[str, object, Place | None]:

@@ -14,6 +14,7 @@ There is no automatic fix: the number of processes changes how many rows a step 
 
 from collections.abc import Iterator
 
+from holdfast.catalog.hub.flavors import Flavor
 from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
@@ -29,8 +30,11 @@ def check(job: Document) -> Iterator[Finding]:
         return
     flavor = flavor_named(job.get("where.hardware", None))
     key, processes = _processes(job)
-    if flavor is None or not flavor.gpus or processes is None:
-        return
+    if flavor is not None and flavor.gpus and processes is not None:
+        yield from _unlike(job, key, processes, flavor)
+
+
+def _unlike(job: Document, key: str, processes: int, flavor: Flavor) -> Iterator[Finding]:
     count = len(flavor.gpus)
     if processes > count:
         gpus = "GPU" if count == 1 else "GPUs"

@@ -55,7 +55,11 @@ def check(job: Document) -> Iterator[Finding]:
         value = where.get(key.removeprefix("where."))
         if isinstance(value, str) and not taken.fullmatch(value):
             yield Finding(key, f"`{option}` is {value!r}; {launcher} takes {words}")
-    precision = where.get("mixed_precision") if launcher == "accelerate" else None
+    if launcher == "accelerate":
+        yield from _unknown_precision(where.get("mixed_precision"))
+
+
+def _unknown_precision(precision: object) -> Iterator[Finding]:
     if isinstance(precision, str) and precision.lower() not in PRECISIONS:
         meant = nearest(precision.lower(), PRECISIONS)
         hint = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(PRECISIONS)}"

@@ -16,7 +16,7 @@ needs an `eval_dataset`.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.constructions import as_handed_on, constructions
+from holdfast.catalog.calls.constructions import Construction, as_handed_on, constructions
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -29,16 +29,18 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     made = {each.call.key: each for each in constructions(job, api)}
     for each in made.values():
         config = each.call.arguments.get("args")
-        if not isinstance(config, CallResult) or config.key not in made:
-            continue
-        often = made[config.key].call.arguments.get("eval_steps")
-        held = as_handed_on(job, config.key, made[config.key].outcome.made)
-        whether = {name: held.attributes[name].value for name in NAMES if name in held.attributes}
-        if isinstance(often, int | float) and "no" in whether.values():
-            name = next(name for name, value in whether.items() if value == "no")
-            fix = Fix("evaluate as often as `eval_steps` says", (Set(f"{config.key}.{name}", "steps"),), safe=False)
-            message = f"`eval_steps` has no effect: `{name}` is 'no', so the trainer never evaluates"
-            yield Finding(f"{config.key}.eval_steps", message, fix)
+        if isinstance(config, CallResult) and config.key in made:
+            yield from _idle(job, config.key, made[config.key])
+
+
+def _idle(job: Document, config: str, construction: Construction) -> Iterator[Finding]:
+    often = construction.call.arguments.get("eval_steps")
+    held = as_handed_on(job, config, construction.outcome.made).attributes
+    name = next((name for name in NAMES if name in held and held[name].value == "no"), None)
+    if isinstance(often, int | float) and name:
+        fix = Fix("evaluate as often as `eval_steps` says", (Set(f"{config}.{name}", "steps"),), safe=False)
+        message = f"`eval_steps` has no effect: `{name}` is 'no', so the trainer never evaluates"
+        yield Finding(f"{config}.eval_steps", message, fix)
 
 
 NEVER = """

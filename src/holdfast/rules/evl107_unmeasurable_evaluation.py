@@ -42,6 +42,10 @@ def _evaluation(
     yield from _metrics(job, f"{above}.metric", METRICS, files)
     for key, name in _texts(job, f"{above}.rewards"):
         yield from _function(key, name, files) if ":" in name else _reward(key, name)
+    yield from _conditions(job, above, functions)
+
+
+def _conditions(job: Document, above: str, functions: Sequence[str]) -> Iterator[Finding]:
     has_tasks = job.get(f"{above}.task", None) not in (None, [])  # only a task knows its metrics
     for key, text in _texts(job, f"{above}.at_least"):
         if not has_tasks or parse_at_least(text) is None:

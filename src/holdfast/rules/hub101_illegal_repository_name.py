@@ -17,22 +17,26 @@ from collections.abc import Iterator
 from holdfast.catalog.hub.repositories import is_repository
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.text import Place
 
 FAULT = "is not a name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each repository name that the Hub does not accept."""
+    for key, name, place in _pushed_to(job):
+        if isinstance(name, str) and not is_repository(name):
+            yield Finding(key, f"{name!r} {FAULT}", place=place)
+
+
+def _pushed_to(job: Document) -> Iterator[tuple[str, object, Place | None]]:
+    """Yield the key of each target of a push, its name, and its place if a call names it."""
     for key in ("output.push_to", "train.hub_model_id"):
-        named = job.get(key, None)
-        if isinstance(named, str) and not is_repository(named):
-            yield Finding(key, f"{named!r} {FAULT}")
+        yield key, job.get(key, None), None
     for call in job.calls:
-        if call.name != "push_to_hub" or call.path.endswith("Trainer.push_to_hub") or call.guard.because:
-            continue
-        named = call.arguments.get("repo_id", next(iter(call.positional), None))
-        if isinstance(named, str) and not is_repository(named):
-            yield Finding(call.key, f"{named!r} {FAULT}", place=call.name_place)
+        trainers = call.path.endswith("Trainer.push_to_hub")  # whose first argument is a message
+        if call.name == "push_to_hub" and not trainers and not call.guard.because:
+            yield call.key, call.arguments.get("repo_id", next(iter(call.positional), None)), call.name_place
 
 
 JOB = """

@@ -29,9 +29,10 @@ COMMAND = "train.use_peft"
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Report each repository that would hold both a model and an adapter."""
     for reference, target in once(found_references(job, targets)):
-        if reference.key in TRAINED and target.repo is not None and target.repo.exists:
-            if held := _held(target.repo.files, adapts=_adapts(job)):
-                yield finding(reference, f"`{target.name}` holds {held} when it is loaded")
+        if reference.key not in TRAINED or target.repo is None or not target.repo.exists:
+            continue
+        if held := _held(target.repo.files, adapts=_adapts(job)):
+            yield finding(reference, f"`{target.name}` holds {held} when it is loaded")
 
 
 def _held(files: Container[str], *, adapts: bool) -> str:

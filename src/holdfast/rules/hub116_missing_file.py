@@ -29,24 +29,29 @@ WILD = "*?["
 def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Report files that the repository does not have."""
     for reference, repo in found_references(job, repo_files):
-        missing = [name for name in reference.files if not any(_fits(each, name) for each in repo.files)]
-        call = call_of(job, reference)
-        if call is None or not missing or not repo.files or not is_there(repo):
-            continue
-        key, place = key_beside(job, reference, ("filename", "gguf_file", "allow_patterns"), 1)
-        if call.name in RAISES:
-            near = _nearest(missing[0], repo.files)
-            yield Finding(key, f"`{repo.name}` has no file `{missing[0]}`{near}", place=place)
-        elif len(missing) == len(reference.files):
-            fault = f"`{repo.name}` has no file like `{missing[0]}`, and nothing is downloaded"
-            yield Finding(key, fault, severity=Severity.WARNING, place=place) if key else finding(reference, fault)
+        missing = [name for name in reference.files if not _has(repo.files, name)]
+        if missing and repo.files and is_there(repo):
+            yield from _absent(job, reference, repo, missing)
 
 
-def _fits(name: str, wanted: str) -> bool:
-    """True if a file is one that is asked for: by its name, by a pattern, or by the folder that it is in."""
+def _absent(job: Document, reference: Reference, repo: Repo, missing: Sequence[str]) -> Iterator[Finding]:
+    call = call_of(job, reference)
+    if call is None:
+        return
+    key, place = key_beside(job, reference, ("filename", "gguf_file", "allow_patterns"), 1)
+    if call.name in RAISES:
+        near = _nearest(missing[0], repo.files)
+        yield Finding(key, f"`{repo.name}` has no file `{missing[0]}`{near}", place=place)
+    elif len(missing) == len(reference.files):
+        fault = f"`{repo.name}` has no file like `{missing[0]}`, and nothing is downloaded"
+        yield Finding(key, fault, severity=Severity.WARNING, place=place) if key else finding(reference, fault)
+
+
+def _has(files: Iterable[str], wanted: str) -> bool:
+    """True if a file is the one that is wanted: by its name, by a pattern, or by the folder that it is in."""
     if any(sign in wanted for sign in WILD):
-        return fnmatchcase(name, wanted)
-    return name == wanted or name.startswith(wanted.rstrip("/") + "/")
+        return any(fnmatchcase(name, wanted) for name in files)
+    return any(name == wanted or name.startswith(wanted.rstrip("/") + "/") for name in files)
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ There is no automatic fix: removing the key would drop what you asked for. Do it
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import backend_of
+from holdfast.core.backends import BackendCapabilities, backend_of
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.trackers import TRACKER_KEYS
@@ -27,18 +27,25 @@ UNPRICED = {"where.budget_usd": "this backend has no prices"}
 def check(job: Document) -> Iterator[Finding]:
     """Report each key with a value that has no effect."""
     backend = backend_of(job)
-    idle = {
+    for key, instead in _idle_keys(job, backend).items():
+        if job.get(key) not in (ABSENT, None, [], {}):
+            yield Finding(key, f"`{key}` has no effect: {instead}")
+    if PERMITTED in _listed(job.get("recover.allow", [])) and not backend.has_flavors:
+        fault = f"`{PERMITTED}` of `recover.allow` has no effect: the {backend.name} backend has no other"
+        yield Finding("recover.allow", fault)
+    yield from _machines(job, backend)
+
+
+def _idle_keys(job: Document, backend: BackendCapabilities) -> dict[str, str]:
+    """Return the keys that a job's backend and tracker do not read, and why each has no effect."""
+    return {
         **({} if backend.chooses_hardware else UNCHOSEN),
         **({} if backend.has_flavors else UNPRICED),
         **_untracked(job),
     }
-    for key, instead in idle.items():
-        if job.get(key) not in (ABSENT, None, [], {}):
-            yield Finding(key, f"`{key}` has no effect: {instead}")
-    if PERMITTED in _listed(job.get("recover.allow", [])) and not backend.has_flavors:
-        yield Finding(
-            "recover.allow", f"`{PERMITTED}` of `recover.allow` has no effect: the {backend.name} backend has no other"
-        )
+
+
+def _machines(job: Document, backend: BackendCapabilities) -> Iterator[Finding]:
     nodes = job.get("where.nodes", 1)
     if not backend.spans_machines and isinstance(nodes, int) and nodes > 1:
         message = f"the {backend.name} backend has one machine, not {nodes}"

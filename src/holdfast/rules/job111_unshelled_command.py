@@ -15,7 +15,8 @@ The fix is unsafe: it passes the whole line to `bash -c`, which runs it as inten
 from collections.abc import Iterator
 from shlex import quote
 
-from holdfast.catalog.hub.jobs import IMAGES, submissions
+from holdfast.catalog.hub.jobs import IMAGES, Submission, submissions
+from holdfast.catalog.hub.sent_words import words_given
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -26,17 +27,18 @@ SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash"})
 def check(job: Document) -> Iterator[Finding]:
     """Report each command that only a shell understands."""
     for sent in submissions(job, IMAGES):
-        command = sent.given("command")
-        if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
-            continue
-        if command[0].rpartition("/")[2] in SHELLS:
-            continue
-        key = sent.key("command")
-        fix = Fix("run it with bash", (Set(key, ["bash", "-c", _line(command)]),), safe=False)
-        if found := next((word for word in command if word in OPERATORS), None):
-            yield Finding(key, f"`{found}` is given to {command[0]} as an argument: no shell reads the command", fix)
-        elif " " in command[0].strip():
-            yield Finding(key, f"there is no program named {command[0]!r}: no shell reads the command", fix)
+        command = words_given(sent, "command")
+        if command and command[0].rpartition("/")[2] not in SHELLS:
+            yield from _unshelled(sent, command)
+
+
+def _unshelled(sent: Submission, command: list[str]) -> Iterator[Finding]:
+    key = sent.key("command")
+    fix = Fix("run it with bash", (Set(key, ["bash", "-c", _line(command)]),), safe=False)
+    if found := next(filter(OPERATORS.__contains__, command), None):
+        yield Finding(key, f"`{found}` is given to {command[0]} as an argument: no shell reads the command", fix)
+    elif " " in command[0].strip():
+        yield Finding(key, f"there is no program named {command[0]!r}: no shell reads the command", fix)
 
 
 def _line(command: list[str]) -> str:

@@ -15,8 +15,8 @@ There is no automatic fix: the model decides which GPU is large enough, and each
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import UV, Submission, submissions
+from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -31,15 +31,18 @@ def check(job: Document) -> Iterator[Finding]:
     for sent in submissions(job, UV):
         flavor = sent.given("flavor")
         named = flavor not in (ABSENT, None)
-        found = load_flavors().get(flavor if isinstance(flavor, str) else "cpu-basic")
+        found = flavor_named(flavor if isinstance(flavor, str) else "cpu-basic")
         if found is None or found.gpus or not (named or sent.complete):
             continue
         if need := _need(sent, NEEDS_GPU if named else NEEDS_GPU | TRAINS):
             fault = f"{need} needs a GPU, and {found.name} has none"
-            if named:
-                yield Finding(sent.key("flavor"), fault)
-            else:
-                yield Finding(sent.key(), f"{fault}: name a `flavor`", place=sent.place())
+            yield _finding(sent, fault, named=named)
+
+
+def _finding(sent: Submission, fault: str, *, named: bool) -> Finding:
+    if named:
+        return Finding(sent.key("flavor"), fault)
+    return Finding(sent.key(), f"{fault}: name a `flavor`", place=sent.place())
 
 
 def _need(sent: Submission, packages: frozenset[str]) -> str | None:

@@ -14,7 +14,8 @@ There is no automatic fix: load the model with `AutoModelForCausalLM.from_pretra
 copy of the config.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -33,17 +34,29 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     base, config = base_of(job, model), model.config
     if base is None or config is None or not base.by_name or job.get("method", None) not in GENERATING:
         return
-    kind, named = config.get("model_type"), config.get("architectures")
-    known = isinstance(kind, str) and knows(api, kind)
-    if not known or config.get("auto_map") or not since(api, "trl", FIRST) or not is_plain(job, base):
+    if (
+        not _knows_type(api, config)
+        or config.get("auto_map")
+        or not since(api, "trl", FIRST)
+        or not is_plain(job, base)
+    ):
         return
+    if fault := _fault(api, config.get("architectures")):
+        yield base.finding(f"{fault}, and {LOAD}")
+
+
+def _knows_type(api: Api, config: Mapping[str, Any]) -> bool:
+    kind = config.get("model_type")
+    return isinstance(kind, str) and bool(knows(api, kind))
+
+
+def _fault(api: Api, named: object) -> str:
+    """Return what is wrong with the classes that a config names; empty if transformers has the first."""
     if not named:
-        yield base.finding(f"its config.json names no class in `architectures`, and {LOAD}")
-    elif isinstance(named, list) and isinstance(named[0], str) and api.has_name("transformers", named[0]) is False:
-        version = api.versions["transformers"]
-        yield base.finding(
-            f"transformers {version} has no `{named[0]}`, the class that its config.json names, and {LOAD}"
-        )
+        return "its config.json names no class in `architectures`"
+    if isinstance(named, list) and isinstance(named[0], str) and api.has_name("transformers", named[0]) is False:
+        return f"transformers {api.versions['transformers']} has no `{named[0]}`, the class that its config.json names"
+    return ""
 
 
 JOB = """

@@ -31,13 +31,14 @@ def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Findin
     if base is None or model.config is None or job.get("method", None) not in GENERATING:
         return
     column = next((name for name in IMAGES if name in dataset.readable().columns), None)
-    if column is None:
-        return
-    takes_images = is_vision(model.config) or bool(PROCESSORS.intersection(model.files or ()))
-    if not takes_images and rows_are_raw(job) and uses_own_tokenizer(job, base):
+    if column and not _takes_images(model) and rows_are_raw(job) and uses_own_tokenizer(job, base):
         yield base.finding(
             f"the data has a column `{column}`, but the model takes no images: use one that does, or remove the column"
         )
+
+
+def _takes_images(model: ModelFacts) -> bool:
+    return is_vision(model.config or {}) or not PROCESSORS.isdisjoint(model.files or ())
 
 
 JOB = """

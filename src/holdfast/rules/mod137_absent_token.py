@@ -36,20 +36,19 @@ def check(job: Document, api: Api, model: ModelFacts, absent_tokens: frozenset[s
     base, method = base_of(job, model), job.get("method", None)
     if base is None or not isinstance(method, str) or not uses_own_tokenizer(job, base):
         return
-    for name, first in COMPARED.items():
+    for name in COMPARED:
         token = job.get(f"train.{name}", None)
-        if (
-            not isinstance(token, str)
-            or token not in absent_tokens
-            or method not in first
-            or not since(api, "trl", first[method])
-        ):
-            continue
-        if name == "eos_token" or not any(job.get(key, None) for key in REPLACED):
-            yield Finding(
-                f"train.{name}",
-                f"the tokenizer of `{base.name}` has no token {token!r}, and the trainer raises ValueError",
-            )
+        if isinstance(token, str) and token in absent_tokens and _is_compared(job, api, name, method):
+            fault = f"the tokenizer of `{base.name}` has no token {token!r}, and the trainer raises ValueError"
+            yield Finding(f"train.{name}", fault)
+
+
+def _is_compared(job: Document, api: Api, name: str, method: str) -> bool:
+    """True if a method's trainer looks for a token in the vocabulary as it was loaded."""
+    first = COMPARED[name].get(method)
+    if first is None or not since(api, "trl", first):
+        return False
+    return name == "eos_token" or not any(job.get(key, None) for key in REPLACED)
 
 
 JOB = """

@@ -13,10 +13,12 @@ There is no automatic fix: a T4 is fast in `fp16`; l4x1 and a10g-small are the n
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
+from holdfast.catalog.hub.sent_words import words_given
 from holdfast.core.document import Document
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -60,11 +62,8 @@ def _settings(job: Document) -> dict[str, tuple[str, Any]]:
 
 def _options(sent: Submission) -> Mapping[str, tuple[str, Any]]:
     """Return the options in `script_args`; one without a value is true."""
-    words = sent.given("script_args")
-    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-        return {}
     options: dict[str, tuple[str, Any]] = {}
-    for word, following in zip(words, [*words[1:], "--"], strict=True):
+    for word, following in pairwise([*words_given(sent, "script_args"), "--"]):
         name, equals, inline = word.removeprefix("--").partition("=")
         if word.startswith("--"):
             value = inline if equals else True if following.startswith("--") else following

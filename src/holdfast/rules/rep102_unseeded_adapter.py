@@ -14,6 +14,7 @@ There is no automatic fix: call `transformers.set_seed(42)` first, or pass `peft
 
 from collections.abc import Iterator
 
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -21,15 +22,16 @@ SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinis
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Point out the first adapter that nothing fixes."""
+    """Report the first adapter whose weights are drawn without a seed."""
     trains = any(call.key == "trainer" and call.via == "call" for call in job.calls)
-    if not trains or any(each in job.text for each in SEEDING):
-        return
-    for call in job.calls:
-        if call.path == "peft.get_peft_model" and call.via == "call" and not call.guard.because:
-            fault = "the adapter's weights are drawn here, before the trainer sets its seed: call `set_seed` first"
-            yield Finding(call.key, fault, place=call.name_place)
-            return
+    drawn = next(filter(_draws, job.calls), None)
+    if trains and drawn and not any(each in job.text for each in SEEDING):
+        fault = "the adapter's weights are drawn here, before the trainer sets its seed: call `set_seed` first"
+        yield Finding(drawn.key, fault, place=drawn.name_place)
+
+
+def _draws(call: Call) -> bool:
+    return call.path == "peft.get_peft_model" and call.via == "call" and not call.guard.because
 
 
 SCRIPT = """from peft import LoraConfig, get_peft_model

@@ -16,24 +16,20 @@ provided that `hub_strategy="checkpoint"` (or `"all_checkpoints"`) pushed one.
 import re
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
+from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.text import Place
 
-NAME = "resume_from_checkpoint"
 REMOTE = re.compile(r"^(https?://|hf://)|^(huggingface\.co|hf\.co)/")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each checkpoint on the Hub that a trainer reads as a local folder."""
-    for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
-            continue
-        checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
+    for call in trainings(job, "ValueError"):
+        checkpoint = given_checkpoint(job, call)
         if isinstance(checkpoint, str) and (REMOTE.match(checkpoint) or _is_own_repository(job, checkpoint)):
             fault = f"{checkpoint} is on the Hub, and the trainer resumes from a local folder only: download it first"
-            yield Finding(f"{call.key}.{NAME}", fault, place=_place(call))
+            yield Finding(checkpoint_key(call), fault, place=checkpoint_place(call))
 
 
 def _is_own_repository(job: Document, checkpoint: str) -> bool:
@@ -44,10 +40,6 @@ def _is_own_repository(job: Document, checkpoint: str) -> bool:
             return False
     inside = checkpoint == repository or checkpoint.startswith(f"{repository}/")
     return inside and not (folder and checkpoint.startswith(folder))
-
-
-def _place(call: Call) -> Place | None:
-    return None if NAME in call.arguments else call.name_place
 
 
 SCRIPT = """

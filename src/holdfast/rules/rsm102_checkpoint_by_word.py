@@ -14,11 +14,11 @@ The fix is safe: it writes `True`, which is what the word means, or the value th
 from collections.abc import Iterator
 from typing import Any, Final
 
+from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-NAME: Final = "resume_from_checkpoint"
 WORDS: Final = {"auto": True, "true": True, "yes": True, "false": False, "no": False, "none": None}
 LIKELY: Final = {"latest": True, "last": True}
 """A folder, or a link, may be called so."""
@@ -26,24 +26,21 @@ LIKELY: Final = {"latest": True, "last": True}
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each word that is used as a checkpoint path."""
-    for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
-            continue
-        checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
+    for call in trainings(job, "ValueError"):
+        checkpoint = given_checkpoint(job, call)
         word = checkpoint.strip().lower() if isinstance(checkpoint, str) else ""
         if word in WORDS or word in LIKELY:
-            yield _object(call, str(checkpoint), (WORDS | LIKELY)[word], sure=word in WORDS)
+            yield _finding(call, str(checkpoint), (WORDS | LIKELY)[word], sure=word in WORDS)
 
 
-def _object(call: Call, word: str, meant: Any, *, sure: bool) -> Finding:
-    key = f"{call.key}.{NAME}"
-    by_name = NAME in call.arguments
+def _finding(call: Call, word: str, meant: Any, *, sure: bool) -> Finding:
+    key, place = checkpoint_key(call), checkpoint_place(call)
     return Finding(
         key,
         f"{word!r} is read as the name of a folder; write {meant} without quotes",
-        Fix(f"write {meant}", (Set(key, meant),)) if by_name else None,
+        Fix(f"write {meant}", (Set(key, meant),)) if place is None else None,
         None if sure else Severity.WARNING,
-        place=None if by_name else call.name_place,
+        place=place,
     )
 
 

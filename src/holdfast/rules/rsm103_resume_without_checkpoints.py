@@ -14,23 +14,19 @@ There is no automatic fix: either you want checkpoints (`save_strategy="steps"`)
 
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-
-NAME, STRATEGY = "resume_from_checkpoint", "train.save_strategy"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a run that resumes from a folder to which nothing saves."""
-    strategy = job.get(STRATEGY, None)
-    if strategy != "no":
+    if job.get("train.save_strategy", None) != "no":
         return
-    for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
-            continue
-        if job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None) is True:
+    for call in trainings(job, "ValueError"):
+        if given_checkpoint(job, call) is True:
             fault = 'it resumes from the last checkpoint in `output_dir`, and with `save_strategy="no"` there is none'
-            yield Finding(f"{call.key}.{NAME}", fault, place=None if NAME in call.arguments else call.name_place)
+            yield Finding(checkpoint_key(call), fault, place=checkpoint_place(call))
 
 
 SCRIPT = """

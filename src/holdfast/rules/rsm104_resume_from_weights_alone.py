@@ -15,10 +15,11 @@ The fix is unsafe: complete checkpoints take about three times the disk space.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.resuming import given_checkpoint, is_training
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-NAME, ONLY = "resume_from_checkpoint", "train.save_only_model"
+ONLY = "train.save_only_model"
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -26,15 +27,17 @@ def check(job: Document) -> Iterator[Finding]:
     if job.get(ONLY, None) is not True:
         return
     folder = job.get("train.output_dir", None)
-    for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.because:
-            continue
-        checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
-        within = isinstance(checkpoint, str) and isinstance(folder, str) and checkpoint.startswith(f"{folder}/")
-        if checkpoint is True or within:
+    for call in filter(is_training, job.calls):
+        if not call.guard.because and _is_own(given_checkpoint(job, call), folder):
             fix = Fix("save the optimizer too", (Remove(ONLY),), safe=False)
             yield Finding(ONLY, "the run resumes from checkpoints that hold neither optimizer nor scheduler", fix)
             return
+
+
+def _is_own(checkpoint: object, folder: object) -> bool:
+    """True if a run resumes from the folder to which it saves."""
+    within = isinstance(checkpoint, str) and isinstance(folder, str) and checkpoint.startswith(f"{folder}/")
+    return checkpoint is True or within
 
 
 SCRIPT = """

@@ -16,11 +16,12 @@ metrics alone, may not need it.
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.kept_weights import KEEPS
+from holdfast.catalog.calls.resuming import is_training
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 KEY = "train.save_strategy"
-ENOUGH_STEPS = 100  # fewer are a test of the script, whose model nobody wants
+ENOUGH_STEPS = 100  # fewer are a test of the script, whose model is not needed
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -29,12 +30,13 @@ def check(job: Document) -> Iterator[Finding]:
         return
     if job.get("train.push_to_hub", None) is True:
         return  # that nothing is pushed is another rule's
+    if not _is_short(job) and any(not call.guard.because for call in filter(is_training, job.calls)):
+        yield Finding(KEY, "nothing saves the trained model: its weights are lost when the script ends")
+
+
+def _is_short(job: Document) -> bool:
     steps = job.get("train.max_steps", -1)
-    short = isinstance(steps, int) and 0 < steps < ENOUGH_STEPS
-    for call in job.calls:
-        if call.name == "train" and "Trainer" in call.path and not call.guard.because and not short:
-            yield Finding(KEY, "nothing saves the trained model: its weights are lost when the script ends")
-            return
+    return isinstance(steps, int) and 0 < steps < ENOUGH_STEPS
 
 
 SCRIPT = """

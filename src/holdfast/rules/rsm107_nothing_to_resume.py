@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.catalog.calls.nesting import equally_deep
+from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, is_training
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.reference import Lookup, Reference
 
-NAME, STRATEGY, OUTPUT = "resume_from_checkpoint", "train.save_strategy", "train.output_dir"
+STRATEGY, OUTPUT = "train.save_strategy", "train.output_dir"
 PACKAGES: Final = ("trl", "transformers")
 
 
@@ -32,20 +33,15 @@ def check(job: Document, checkpoint: Lookup[bool]) -> Iterator[Finding]:
     start = _start(job)
     if start is None:
         return
-    key = f"{start.key}.{NAME}"
-    if job.get(key, next(iter(start.positional), None)) is True and not checkpoint.fact:
+    if given_checkpoint(job, start) is True and not checkpoint.fact:
         fault = f"`{job.get(OUTPUT, None)}` has no checkpoint here: the trainer raises ValueError where there is none to resume from"
-        yield Finding(key, fault, place=None if NAME in start.arguments else start.name_place)
-
-
-def _is_start(call: Call) -> bool:
-    return call.name == "train" and "Trainer" in call.path
+        yield Finding(checkpoint_key(start), fault, place=checkpoint_place(start))
 
 
 def _start(job: Document) -> Call | None:
     """Return the only call that trains, if a library's trainer saves checkpoints and is sure to run it."""
     trainer = job.call("trainer")
-    starts = list(filter(_is_start, job.calls))
+    starts = list(filter(is_training, job.calls))
     if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1:
         return None
     start = starts[0]

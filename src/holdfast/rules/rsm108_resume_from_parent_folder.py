@@ -15,12 +15,10 @@ The fix is unsafe: it writes the newest checkpoint, and you may mean another one
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
+from holdfast.catalog.calls.resuming import NAME
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-
-NAME: Final = "resume_from_checkpoint"
 
 
 def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Finding]:

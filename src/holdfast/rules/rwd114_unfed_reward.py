@@ -14,6 +14,7 @@ There is no automatic fix: rename the parameter or the column, or give the param
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import filterfalse
 
 from holdfast.catalog.own_rewards import own_rewards
 from holdfast.core.calls import LocalName
@@ -24,25 +25,29 @@ from holdfast.core.nearest import nearest
 
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 KEPT_BACK = frozenset({"prompt", "completion", "completion_ids"})
-"""Columns that are passed under another name; RWD102 tells of functions that want them."""
+"""Columns that are passed under another name; RWD102 reports functions that need them."""
+NOT_FROM_COLUMNS = KEPT_BACK.union(PASSED)
 REMADE = ("train.remove_unused_columns", "trainer.environment_factory", "trainer.rollout_func")
 
 
 def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
     """Report each parameter that no column provides."""
     for key, function, place in own_rewards(job, files):
-        wanted = [each for each in function.required if each not in PASSED and each not in KEPT_BACK]
+        wanted = [each for each in function.required if each not in NOT_FROM_COLUMNS]
         if not wanted:
             continue
         _require_plain(job)
         if isinstance(columns, Unknown):
             raise MissingFactError("columns", columns.because)
-        if unfed := next((each for each in wanted if each not in columns), None):
-            near = nearest(unfed, columns)
-            hint = f"; did you mean `{near}`?" if near else ""
-            has = ", ".join(columns)
-            what = f"`{function.name}` needs `{unfed}`, but the data has no such column (it has {has}){hint}"
-            yield Finding(key, what, place=place)
+        if unfed := next(filterfalse(columns.__contains__, wanted), None):
+            yield Finding(key, _fault(function, unfed, columns), place=place)
+
+
+def _fault(function: LocalName, unfed: str, columns: tuple[str, ...]) -> str:
+    near = nearest(unfed, columns)
+    hint = f"; did you mean `{near}`?" if near else ""
+    has = ", ".join(columns)
+    return f"`{function.name}` needs `{unfed}`, but the data has no such column (it has {has}){hint}"
 
 
 def _require_plain(job: Document) -> None:
@@ -51,9 +56,8 @@ def _require_plain(job: Document) -> None:
     Raises:
         MissingFactError: It makes other columns of them.
     """
-    for key in (
-        ("dataset.map", *REMADE) if job.kind == "job" else REMADE
-    ):  # a script's columns are those after its `map`
+    keys = ("dataset.map", *REMADE) if job.kind == "job" else REMADE  # a script's columns are those after its `map`
+    for key in keys:
         if job.get(key, None):
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
 

@@ -48,12 +48,16 @@ def check(job: Document) -> Iterator[Finding]:
         return  # the last line of a notebook's cell is shown
     methods, untrained = _methods(job), _lacks_training(job)
     for node in _statements(job.text) if methods or untrained else ():
-        if untrained and _names_training(node):
-            fault = "nothing is called without parentheses: write `trainer.train()`"
-            yield Finding("", fault, severity=Severity.ERROR, place=_place(job, node))
-        elif call := methods.get((node.lineno, node.col_offset + 1)):
-            what = f"`{call.name}` returns a new dataset, which is discarded"
-            yield Finding(call.key, what, place=call.name_place)
+        if call := methods.get((node.lineno, node.col_offset + 1)):
+            yield Finding(call.key, f"`{call.name}` returns a new dataset, which is discarded", place=call.name_place)
+        elif untrained:
+            yield from _uncalled(job, node)
+
+
+def _uncalled(job: Document, node: ast.expr) -> Iterator[Finding]:
+    if _names_training(node):
+        fault = "nothing is called without parentheses: write `trainer.train()`"
+        yield Finding("", fault, severity=Severity.ERROR, place=_place(job, node))
 
 
 def _lacks_training(job: Document) -> bool:
