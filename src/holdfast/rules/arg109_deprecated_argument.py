@@ -168,6 +168,10 @@ def _rewriting(job: Document, call: Call, names: tuple[str, str], change: Rename
         return renaming_fix(job, call, change)
     if new and new not in call.arguments:
         return Fix(f"rename `{name}` to `{new}`", (Rename(f"{call.key}.{name}", new),))
+    return _removing(call, name, change)
+
+
+def _removing(call: Call, name: str, change: Renamed | None) -> Fix | None:
     may_go = change is not None and change.may_go(call.arguments[name])
     return Fix(f"remove `{name}`", (Remove(f"{call.key}.{name}"),)) if may_go else None
 

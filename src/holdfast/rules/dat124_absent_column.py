@@ -37,15 +37,18 @@ FIRST = frozenset({"remove_columns", "select_columns", "rename_column", "rename_
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Report each column that the data lacks."""
-    calls = [call for call in job.calls if call.path.startswith("datasets.") and call.name in NAMING]
+    calls = list(filter(_names_columns, job.calls))
     if not calls:
         return
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in calls:
         loaded = loading_call(job, call)
-        if loaded is None or loaded.key not in known or call.guard.tolerates("ValueError"):
-            continue
-        yield from _absent(call, known[loaded.key])
+        if loaded is not None and loaded.key in known and not call.guard.tolerates("ValueError"):
+            yield from _absent(call, known[loaded.key])
+
+
+def _names_columns(call: Call) -> bool:
+    return call.path.startswith("datasets.") and call.name in NAMING
 
 
 def _absent(call: Call, lookup: Lookup[Dataset]) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from packaging.version import InvalidVersion, Version
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.requirement import Requirement
 
 # What unsloth 2026.10.9 takes at most.
 HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "datasets": Version("4.99")}
@@ -28,13 +29,18 @@ HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "dataset
 def check(job: Document) -> Iterator[Finding]:
     """Report each pin that Unsloth does not allow."""
     declared = declared_requirements(job)
-    unsloth = [each for each in declared.values() if each.name == "unsloth" and not each.pin and not each.url]
-    if not unsloth or "<" in unsloth[0].specifier:
+    unsloth = next(filter(_is_any_unsloth, declared.values()), None)
+    if unsloth is None or "<" in unsloth.specifier:
         return
     for key, each in declared.items():
         if each.name in HIGHEST and each.pin and _is_newer(each.pin, HIGHEST[each.name]):
             fault = f"the newest Unsloth does not support {each.name} {each.pin}, so pip installs a release of 2025 that has no upper bound"
             yield Finding(key, fault)
+
+
+def _is_any_unsloth(requirement: Requirement) -> bool:
+    """True if a requirement takes whichever Unsloth fits the others."""
+    return requirement.name == "unsloth" and not requirement.pin and not requirement.url
 
 
 def _is_newer(pin: str, highest: Version) -> bool:

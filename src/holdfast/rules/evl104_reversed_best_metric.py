@@ -27,11 +27,16 @@ def check(job: Document) -> Iterator[Finding]:
     greater = job.get(KEY, None)
     if not isinstance(greater, bool):
         return
-    metric = job.get(METRIC, None) or ("loss" if job.get("train.load_best_model_at_end", None) is True else None)
+    metric = job.get(METRIC, None) or _default_metric(job)
     if isinstance(metric, str) and metric.endswith(LESS if greater else MORE):
         which = "lower" if greater else "higher"
         fault = f"`greater_is_better` is {greater}, but {which} is better for `{metric}`: the worst model is kept"
         yield Finding(KEY, fault, Fix("let the metric's name decide", (Remove(KEY),)))
+
+
+def _default_metric(job: Document) -> str | None:
+    """Return the metric that chooses the best model if none is named; None if no best model is kept."""
+    return "loss" if job.get("train.load_best_model_at_end", None) is True else None
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

@@ -35,11 +35,15 @@ def check(
         # A name without an owner may be a folder, where the program runs.
         if repo.exists or "/" not in reference.name or (reference.repo_kind, reference.name) in elsewhere:
             continue
-        meant = clearly_nearest(reference.name, repo.nearest)
-        fix = renaming(job, reference, meant, safe=False) if meant else None
-        near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {reference.repo_kind} `{reference.name}` that you may see{near}"
-        yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
+        yield _absent(job, reference, repo)
+
+
+def _absent(job: Document, reference: Reference, repo: Repo) -> Finding:
+    meant = clearly_nearest(reference.name, repo.nearest)
+    fix = renaming(job, reference, meant, safe=False) if meant else None
+    near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+    fault = f"the Hub has no {reference.repo_kind} `{reference.name}` that you may see{near}"
+    return finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 
 
 SCRIPT = """from huggingface_hub import snapshot_download

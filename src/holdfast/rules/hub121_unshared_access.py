@@ -15,6 +15,7 @@ The fix is unsafe: naming the secret passes the token on, which the job needs, b
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from holdfast.catalog.environment.stated import passed_secrets
 from holdfast.catalog.references import finding, once, repositories
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
@@ -30,7 +31,7 @@ def check(
     job: Document, datasets: Sequence[Lookup[Dataset]], models: Sequence[Lookup[ModelFacts]]
 ) -> Iterator[Finding]:
     """Report the first private or gated repository that the remote job cannot read."""
-    passed_on = _secrets(job)
+    passed_on = passed_secrets(job)
     given = _sets_token(job, passed_on)
     if backend_of(job).is_here or given:
         return
@@ -41,11 +42,6 @@ def check(
             fault = f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`"
             yield finding(reference, fault, fix)
             return
-
-
-def _secrets(job: Document) -> list[Any]:
-    secrets = job.get(SECRETS, None)
-    return secrets if isinstance(secrets, list) else []
 
 
 def _sets_token(job: Document, secrets: list[Any]) -> bool:

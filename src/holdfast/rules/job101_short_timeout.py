@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.backends import BACKEND_KEY, backend_of
+from holdfast.core.backends import BACKEND_KEY, BackendCapabilities, backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
@@ -35,9 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
     timeout = job.get("where.timeout", None)
     backend = backend_of(job)
     if timeout is None:
-        if not backend.is_here:
-            fate = ESTIMATED if backend.has_flavors else f"the default of {backend.name} holds"
-            yield Finding(BACKEND_KEY, f"without `where.timeout` {fate}", severity=Severity.WARNING)
+        yield from _without_timeout(backend)
         return
     seconds, steps = _seconds(timeout), setting(job, "max_steps")
     if seconds is None:
@@ -50,6 +48,12 @@ def check(job: Document) -> Iterator[Finding]:
     elif seconds < USUAL_START_S:
         fault = f"{timeout} is enough only for the smallest runs: the start alone takes up to a minute"
         yield Finding("where.timeout", fault, severity=Severity.WARNING)
+
+
+def _without_timeout(backend: BackendCapabilities) -> Iterator[Finding]:
+    if not backend.is_here:
+        fate = ESTIMATED if backend.has_flavors else f"the default of {backend.name} holds"
+        yield Finding(BACKEND_KEY, f"without `where.timeout` {fate}", severity=Severity.WARNING)
 
 
 def _seconds(timeout: object) -> float | None:

@@ -15,6 +15,7 @@ There is no automatic fix: the model decides which GPU is large enough, and each
 import re
 from collections.abc import Iterator
 
+from holdfast.catalog.hub.flavors import Flavor
 from holdfast.catalog.hub.jobs import UV, Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.core.document import ABSENT, Document
@@ -31,12 +32,17 @@ def check(job: Document) -> Iterator[Finding]:
     for sent in submissions(job, UV):
         flavor = sent.given("flavor")
         named = flavor not in (ABSENT, None)
-        found = flavor_named(flavor if isinstance(flavor, str) else "cpu-basic")
-        if found is None or found.gpus or not (named or sent.complete):
+        found = _without_gpu(flavor)
+        if found is None or not (named or sent.complete):
             continue
         if need := _need(sent, NEEDS_GPU if named else NEEDS_GPU | TRAINS):
-            fault = f"{need} needs a GPU, and {found.name} has none"
-            yield _finding(sent, fault, named=named)
+            yield _finding(sent, f"{need} needs a GPU, and {found.name} has none", named=named)
+
+
+def _without_gpu(flavor: object) -> Flavor | None:
+    """Return the named flavor, or the default, if it has no GPU; None if it has one or is not known."""
+    found = flavor_named(flavor if isinstance(flavor, str) else "cpu-basic")
+    return found if found and not found.gpus else None
 
 
 def _finding(sent: Submission, fault: str, *, named: bool) -> Finding:

@@ -37,14 +37,18 @@ def check(job: Document) -> Iterator[Finding]:
         fault = "quantized weights cannot be trained themselves: add an adapter with `peft`"
         yield Finding("quantization", fault, ADAPTER)
     yield from _bits(job)
-    for key, types in TYPES.items():
-        written = job.get(key, None)
-        if isinstance(written, str) and written not in types:
-            yield Finding(key, f"{written!r} is not one of: {', '.join(types)}")
+    yield from _types(job)
     start = job.get("peft.init_lora_weights", None)
     if isinstance(start, str) and start.startswith(FROM_WEIGHTS):
         fix = Fix("start from zero", (Remove("peft.init_lora_weights"),), safe=False)
         yield Finding("peft.init_lora_weights", f"`{start}` reads the base weights, which are quantized", fix)
+
+
+def _types(job: Document) -> Iterator[Finding]:
+    for key, types in TYPES.items():
+        written = job.get(key, None)
+        if isinstance(written, str) and written not in types:
+            yield Finding(key, f"{written!r} is not one of: {', '.join(types)}")
 
 
 def _bits(job: Document) -> Iterator[Finding]:

@@ -33,11 +33,15 @@ def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Findin
     if base is None or not _has_none(model) or not writes_as_saved(job, base):
         return
     if job.get(TEMPLATE, None) is None and rows_are_raw(job) and is_conversational(dataset.readable()):
-        where = "`chat_template_path`" if job.kind != "job" else "`model.chat_template`"
-        how = f"; name one in {where}" if job.get("method") == "sft" or job.kind == "job" else ""
-        yield base.finding(
-            f"the data holds conversations, and the model's tokenizer has no chat template to write them out{how}"
-        )
+        fault = "the data holds conversations, and the model's tokenizer has no chat template to write them out"
+        yield base.finding(fault + _advice(job))
+
+
+def _advice(job: Document) -> str:
+    """Return which setting can name a template; empty if none can."""
+    can = job.get("method") == "sft" or job.kind == "job"
+    where = "model.chat_template" if job.kind == "job" else "chat_template_path"
+    return f"; name one in `{where}`" if can else ""
 
 
 def _has_none(model: ModelFacts) -> bool:

@@ -14,11 +14,12 @@ The fix is unsafe because it trains more: it adds the other projection. The alte
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key, trusts_code
+from holdfast.catalog.models.adapter_settings import adapter_targets
+from holdfast.catalog.models.base_models import adapts, base_of, lora_key, trusts_code
 from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
@@ -49,11 +50,10 @@ FUSED: Final[Mapping[str, tuple[str, str]]] = {
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report one of two fused projections among the targets without the other."""
     base, kind = base_of(job, model), str((model.config or {}).get("model_type"))
-    tried = all(since(api, package, version) for package, version in TRIED.items())
-    if base is None or not tried or kind not in FUSED or not adapts(job) or trusts_code(job, base):
+    if base is None or not _is_tried(api) or kind not in FUSED or not adapts(job) or trusts_code(job, base):
         return
     names = _names(job)
-    given = [name for name in FUSED[kind] if any(_names_module(each, name) for each in names)]
+    given = [name for name in FUSED[kind] if _is_among(names, name)]
     if len(given) != 1:
         return
     (present,) = given
@@ -63,18 +63,21 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     yield Finding(key, fault, Fix(f"name `{missing}`, too", (Set(key, [*names, missing]),), safe=False))
 
 
+def _is_tried(api: Api) -> bool:
+    return all(since(api, package, version) for package, version in TRIED.items())
+
+
 def _names(job: Document) -> list[str]:
-    """Return the names in a list of targets; of one text, which is an expression, nothing is said."""
-    settings = lora(job)
-    targets: Any = settings.get(TARGETS) if settings else None
+    """Return the names in a list of targets; none of a text, which is an expression."""
+    targets = adapter_targets(job)
     if isinstance(targets, Unknown):
         raise MissingFactError(lora_key(job, TARGETS), targets.because)
     known = isinstance(targets, list) and all(isinstance(each, str) for each in targets)
     return list(targets) if known else []
 
 
-def _names_module(target: str, name: str) -> bool:
-    return target == name or target.endswith(f".{name}")
+def _is_among(targets: list[str], name: str) -> bool:
+    return any(target == name or target.endswith(f".{name}") for target in targets)
 
 
 JOB = """

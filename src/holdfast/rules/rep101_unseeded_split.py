@@ -26,15 +26,18 @@ USUAL = 42
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Point out each draw that nothing fixes."""
+    """Report each draw of rows without a seed."""
     seeded = any(each in job.text for each in (*SEEDING, "np.random.seed"))
-    streamed = any(call.path == "datasets.load_dataset" and call.arguments.get("streaming") for call in job.calls)
+    streamed = any(map(_loads_stream, job.calls))
     for call in job.calls:
         if _draws(call) and not (seeded and not _streams(call, streamed=streamed)) and not _is_given(call):
             fix = Fix(f"seed it with {USUAL}", (Set(f"{call.key}.seed", USUAL),))
-            yield Finding(
-                call.key, f"`{call.name}` without a seed draws different rows in every run", fix, place=call.name_place
-            )
+            fault = f"`{call.name}` without a seed draws different rows in every run"
+            yield Finding(call.key, fault, fix, place=call.name_place)
+
+
+def _loads_stream(call: Call) -> bool:
+    return call.path == "datasets.load_dataset" and bool(call.arguments.get("streaming"))
 
 
 def _draws(call: Call) -> bool:

@@ -28,19 +28,18 @@ NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+", re.ASCII)
 def check(job: Document) -> Iterator[Finding]:
     """Report each load of remote code without a pinned commit."""
     for call in job.calls:
-        if call.name not in LOADING or call.package != "transformers" or call.open or call.guard.because:
-            continue
-        if (
-            call.arguments.get("trust_remote_code") is not True
-            or "code_revision" in call.arguments
-            or not _is_remote(call)
-        ):
-            continue
         key = f"{call.key}.trust_remote_code"
-        if job.get(key) is True and call.arguments.get("revision") is None:
-            yield Finding(
-                key, "this runs whatever code is there on the day: name the commit you have read in `revision`"
-            )
+        if _trusts_code(call) and job.get(key) is True and call.arguments.get("revision") is None:
+            fault = "this runs whatever code is there on the day: name the commit you have read in `revision`"
+            yield Finding(key, fault)
+
+
+def _trusts_code(call: Call) -> bool:
+    """True if a call loads a model from the Hub and runs its code, of no certain revision."""
+    if call.name not in LOADING or call.package != "transformers" or call.open or call.guard.because:
+        return False
+    trusts = call.arguments.get("trust_remote_code") is True
+    return trusts and "code_revision" not in call.arguments and _is_remote(call)
 
 
 def _is_remote(call: Call) -> bool:

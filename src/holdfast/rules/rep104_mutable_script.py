@@ -16,6 +16,7 @@ There is no automatic fix: replace the branch by a tag or a commit, such as `v1.
 import re
 from collections.abc import Iterator
 
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -28,15 +29,17 @@ BRANCH = re.compile(
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each script that may change before it runs."""
-    for call in job.calls:
-        if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
-            continue
+    for call in filter(_starts, job.calls):
         given = call.arguments.get("script", next(iter(call.positional), None))
         found = BRANCH.fullmatch(given) if isinstance(given, str) else None
         if found:
             named = "script" in call.arguments
             fault = f"this runs what is on the branch `{found[1]}` when the job starts: name a tag or a commit"
             yield Finding(f"{call.key}.script" if named else call.key, fault, place=None if named else call.name_place)
+
+
+def _starts(call: Call) -> bool:
+    return call.package == "huggingface_hub" and call.name in STARTING and not call.guard.because
 
 
 SCRIPT = """from huggingface_hub import run_uv_job

@@ -26,23 +26,23 @@ BOUNDS = ("==", "<", "~=")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Point out each requirement that will be another release one day."""
+    """Report each library that is installed in its newest release of the day."""
     if job.get("environment.lock", None) is not None or "exclude-newer" in job.text:
         return
     for key, requirement in declared_requirements(job).items():
         name = requirement.name
         version = api.versions.get(name) if name in CHANGING else None
-        if version is None or requirement.url or requirement.marker or _is_bounded(requirement):
-            continue
-        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-        fix = Fix(f"pin {name}", (Set(key, f"{name}{extras}=={version}"),), safe=False)
-        fault = f"this installs the newest {name} of the day, currently {version}: pin `{name}=={version}`"
-        yield Finding(key, fault, fix)
+        if version is not None and not _is_bounded(requirement):
+            extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+            fix = Fix(f"pin {name}", (Set(key, f"{name}{extras}=={version}"),), safe=False)
+            fault = f"this installs the newest {name} of the day, currently {version}: pin `{name}=={version}`"
+            yield Finding(key, fault, fix)
 
 
 def _is_bounded(requirement: Requirement) -> bool:
-    """True if a later release may not be taken."""
-    return any(each in requirement.specifier for each in BOUNDS)
+    """True if a later release may not be taken, or if something else than a version decides what is installed."""
+    elsewhere = requirement.url or requirement.marker
+    return bool(elsewhere) or any(each in requirement.specifier for each in BOUNDS)
 
 
 SCRIPT = """# /// script

@@ -26,10 +26,13 @@ ENOUGH_STEPS = 100  # fewer are a test of the script, whose model is not needed
 
 def check(job: Document) -> Iterator[Finding]:
     """Report training whose result is not saved."""
-    if job.get(KEY, None) != "no" or KEEPS.search(job.text) or job.get("trainer.callbacks", None):
+    if (
+        job.get(KEY, None) != "no"
+        or KEEPS.search(job.text)
+        or job.get("trainer.callbacks", None)
+        or job.get("train.push_to_hub", None) is True  # that nothing is pushed is another rule's
+    ):
         return
-    if job.get("train.push_to_hub", None) is True:
-        return  # that nothing is pushed is another rule's
     if not _is_short(job) and any(not call.guard.because for call in filter(is_training, job.calls)):
         yield Finding(KEY, "nothing saves the trained model: its weights are lost when the script ends")
 

@@ -15,8 +15,10 @@ The fix is unsafe: it writes the newest checkpoint, and you may mean another one
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from holdfast.catalog.calls.resuming import NAME
+from holdfast.catalog.calls.resuming import NAME, checkpoint_key
+from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -24,12 +26,15 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Finding]:
     """Report each parent folder that is used as a checkpoint."""
     for call in job.calls if checkpoints_within else ():
-        key = f"{call.key}.{NAME}"
-        given = job.get(key, None) if call.name == "train" and NAME in call.arguments else None
+        key, given = checkpoint_key(call), _named_checkpoint(job, call)
         newest = checkpoints_within.get(given) if isinstance(given, str) else None
         if newest and not call.guard.because and not call.guard.tolerates("ValueError"):
             fault = f"`{given}` is not a checkpoint, but the folder that holds checkpoints: write `{newest}`"
             yield Finding(key, fault, Fix(f"write `{newest}`", (Set(key, newest),), safe=False))
+
+
+def _named_checkpoint(job: Document, call: Call) -> Any:
+    return job.get(checkpoint_key(call), None) if call.name == "train" and NAME in call.arguments else None
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

@@ -34,10 +34,15 @@ def check(job: Document, api: Api, files: Mapping[str, NamedFile]) -> Iterator[F
     first = "0.22.0" if job.get("method", None) == "rloo" else "0.14.0"
     if "trl" not in api.versions or since(api, "trl", first) is False:
         return  # RLOO had another trainer of that name before, which called its rewards otherwise
-    passed = (*ALWAYS, *(name for version, names in ADDED.items() if since(api, "trl", version) for name in names))
+    passed = (*ALWAYS, *_added(api))
     for key, function, place in own_rewards(job, files):
         if fault := _fault(function, passed):
             yield Finding(key, fault, place=place)
+
+
+def _added(api: Api) -> Iterator[str]:
+    """Yield the arguments that trainers pass since some later release."""
+    return (name for version, names in ADDED.items() if since(api, "trl", version) for name in names)
 
 
 def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:

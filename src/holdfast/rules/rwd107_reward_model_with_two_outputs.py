@@ -27,9 +27,15 @@ CLASSIFIER, CAUSAL = "AutoModelForSequenceClassification.from_pretrained", "Auto
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report a reward model with more than one output."""
     trainer, model = (job.call(key) for key in ("trainer", "model"))
-    if trainer is None or model is None or trainer.path != "trl.RewardTrainer" or not since(api, "trl", "0.29.0"):
-        return
-    if trainer.guard.tolerates("ValueError") or model.guard.because or model.package != "transformers":
+    if (
+        trainer is None
+        or model is None
+        or not since(api, "trl", "0.29.0")
+        or trainer.path != "trl.RewardTrainer"
+        or trainer.guard.tolerates("ValueError")
+        or model.guard.because
+        or model.package != "transformers"
+    ):
         return
     if model.path.endswith(CAUSAL):
         fault = "a causal model gives one score per token, but a reward is one per text: use a sequence classifier"

@@ -25,17 +25,18 @@ SETTINGS = ("train.run_name", "train.project", "train.trackio_space_id")
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report the first setting of a tracker that is not in `report_to`."""
-    if not since(api, "transformers", SILENT):
+    if not since(api, "transformers", SILENT) or _reports(job):
         return
+    if key := next((key for key in SETTINGS if job.get(key, None) is not None), None):
+        fault = f"this has no effect: transformers {api.versions['transformers']} reports only to the trackers that `report_to` names"
+        yield Finding(key, fault)
+
+
+def _reports(job: Document) -> bool:
+    """True if a config names a tracker, or a callback may report to one."""
     if job.get("train.report_to", "none") not in ("none", [], ["none"]) or job.get("trainer.callbacks", None):
-        return
-    if any(call.name == "add_callback" for call in job.calls):
-        return
-    for key in SETTINGS:
-        if job.get(key, None) is not None:
-            fault = f"this has no effect: transformers {api.versions['transformers']} reports only to the trackers that `report_to` names"
-            yield Finding(key, fault)
-            return
+        return True
+    return any(call.name == "add_callback" for call in job.calls)
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

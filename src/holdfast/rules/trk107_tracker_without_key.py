@@ -15,6 +15,7 @@ The fix is unsafe: naming the secret passes the key on, which the report needs, 
 
 from collections.abc import Iterator
 
+from holdfast.catalog.environment.stated import passed_secrets
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
@@ -25,16 +26,18 @@ OFFLINE = ("offline", "disabled", "dryrun")
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a remote job that reports to Weights & Biases without an API key."""
-    if job.get("track.with", None) != "wandb" or backend_of(job).is_here:
+    if job.get("track.with", None) != "wandb" or backend_of(job).is_here or _needs_no_secret(job):
         return
-    variables = job.get("environment.variables", None)
-    if isinstance(variables, dict) and (KEY in variables or variables.get("WANDB_MODE") in OFFLINE):
-        return
-    secrets = job.get(SECRETS, None)
-    passed_on = secrets if isinstance(secrets, list) else []
+    passed_on = passed_secrets(job)
     if KEY not in passed_on:
         fix = Fix(f"pass {KEY} on", (Set(SECRETS, [*passed_on, KEY]),), safe=False)
         yield Finding("track.with", f"wandb gets no key there, and raises: name {KEY} in `{SECRETS}`", fix)
+
+
+def _needs_no_secret(job: Document) -> bool:
+    """True if variables hold the key, or keep wandb from reporting to its server."""
+    variables = job.get("environment.variables", None)
+    return isinstance(variables, dict) and (KEY in variables or variables.get("WANDB_MODE") in OFFLINE)
 
 
 JOB = """

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.tracking import reported_trackers
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -28,8 +29,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report `WANDB_DISABLED`, which has no effect."""
     if not since(api, "transformers", IGNORED) or job.get(KEY, None) not in ON:
         return
-    stated = job.get("train.report_to", None)
-    trackers = stated if isinstance(stated, list) else [stated]
+    trackers = reported_trackers(job)
     if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
         fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` names wandb"
         yield Finding(KEY, fault)

@@ -1,6 +1,7 @@
-"""What the requirements that a job states install."""
+"""The requirements and the secrets that a job states, and what the requirements install."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
 from holdfast.core.document import Document
@@ -30,3 +31,13 @@ def known_installed(requirements: Iterable[str], versions: Mapping[str, str]) ->
     if packages is None:
         raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
     return packages
+
+
+def passed_secrets(job: Document) -> list[Any]:
+    """Return the secrets that a job file passes on, as it names them.
+
+    Raises:
+        MissingFactError: The source hides them.
+    """
+    secrets = job.get("environment.secrets", None)
+    return secrets if isinstance(secrets, list) else []
