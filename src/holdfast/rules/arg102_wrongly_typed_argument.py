@@ -38,8 +38,8 @@ NOTHING = {"none", "null"}
 WORDS = {"bool": "`True` or `False`", "float": "a number", "int": "a whole number"}
 IN_YAML = {"bool": "`true` or `false`"}
 LORA = {"r", "lora_alpha", "lora_dropout"}
-"""What an adapter calculates with as soon as it is put on a model; with a decimal number as well."""
-# What does no harm although it is declared otherwise.
+"""Numbers with which an adapter calculates as soon as it is added to a model; a decimal number works too."""
+# Arguments that work with None although their type does not allow it.
 NONE = {"ddp_timeout", "local_rank", "repetition_penalty", "save_steps", "top_k", "top_p"}
 
 
@@ -160,7 +160,7 @@ def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
 
 def _is_parsed(value: Any, parameter: Parameter) -> bool:
     """True if a parser takes a value from a command line, or from a file, for what the argument needs."""
-    if not isinstance(value, str):  # what a file holds is taken as it is
+    if not isinstance(value, str):  # a value from a file is not converted
         return True
     if value.lower() in NOTHING and "null" in parameter.types:
         return True
@@ -170,9 +170,9 @@ def _is_parsed(value: Any, parameter: Parameter) -> bool:
 
 
 def _severity(call: Call, value: Any, parameter: Parameter) -> Severity | None:
-    """Return a warning for what was seen to run all the same."""
+    """Return a warning for a value that is known to run in spite of its type."""
     if call.via == "parser":
-        return None  # it ends there
+        return None  # the parser ends the program
     harmless = isinstance(value, bool) or (isinstance(value, float) and parameter.name in DECIMAL_ALLOWED)
     switch = "bool" in parameter.types and call.via != "file"
     return Severity.WARNING if harmless or switch else None

@@ -35,7 +35,7 @@ from holdfast.core.expressions import UNKNOWN, evaluate, truth
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 LATEST = 10
-"""Releases that are so new that a script should not have to have one: half a year of transformers, or less."""
+"""The newest releases, half a year of transformers or less, which a fix must not require."""
 SENTENCE = re.compile(r"(?<=[.!])\s+")
 
 
@@ -51,7 +51,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _warned(api: Api, call: Call) -> dict[str, Deprecation]:
-    """Return the warnings that are not in the history: of what goes through several hands."""
+    """Return the warnings that are not in the history, because a function passes the argument on to others."""
     names = (*names_of(api, call.path), called(call), call.path)
     return {
         change.old: Deprecation("")
@@ -73,7 +73,7 @@ def _deprecated(call: Call, signature: CallSignature, name: str) -> Deprecation 
     parameter = signature.parameters.get(name)
     deprecation = parameter.deprecation if parameter else None
     if deprecation is None or deprecation.raises:
-        return None  # what raises is a combination's rule to tell
+        return None  # CMB103 reports what raises
     return deprecation if not deprecation.condition or _holds(deprecation.condition, call, signature) else None
 
 
@@ -118,7 +118,7 @@ def _instead(api: Api, call: Call, name: str, new: str, change: Renamed | None) 
 
 
 def _newness(api: Api, call: Call, new: str) -> str:
-    """Return since when there is a new name, where that is so short ago that it matters."""
+    """Return the release that introduced a new name, if only the newest releases have it."""
     if not _narrows(api, call, new):
         return ""
     came = api.parameter_spans(call.path, new)[-1]
@@ -126,12 +126,12 @@ def _newness(api: Api, call: Call, new: str) -> str:
 
 
 def _own_words(message: str) -> str:
-    """Return the library's words without what they promise of later releases."""
+    """Return the library's own message without its sentences about later releases."""
     return " ".join(each for each in SENTENCE.split(" ".join(message.split())) if "remove" not in each).rstrip(".")
 
 
 def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str, str]:
-    """Return the package that says so, and what its later releases do, as far as that is known."""
+    """Return the package that warns, and what its later releases do, as far as that is known."""
     spans = _known_spans(api, call, name)
     if removed := next((span for span in spans if _is_removed_later(api, span)), None):
         return removed.package, f"it was removed in {removed.package} {removed.after}"
@@ -156,7 +156,7 @@ def _is_removed_later(api: Api, span: Span) -> bool:
 
 
 def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Renamed | None) -> Fix | None:
-    """Return the fix that removes the warning; safe where not only the newest releases know the new name."""
+    """Return the fix that removes the warning; unsafe if only the newest releases have the new name."""
     fix = _rewriting(job, call, names, change)
     return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, names[1]) else fix
 
@@ -177,7 +177,7 @@ def _removing(call: Call, name: str, change: Renamed | None) -> Fix | None:
 
 
 def _narrows(api: Api, call: Call, new: str) -> bool:
-    """True if a script that uses a new name runs with the newest releases alone; a job file pins its own."""
+    """True if only the newest releases have a new name; a job file pins its own releases."""
     spans = api.parameter_spans(call.path, new) if new and call.via != "file" else ()
     if not spans:
         return False

@@ -36,7 +36,7 @@ from holdfast.core.nearest import nearest_of_role
 
 MANY = 10
 REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias", *LOSSES}
-"""What the config takes, and the making of the adapter or the first step does not."""
+"""Arguments that the config accepts with any value, and that raise when the adapter is made or in the first step."""
 OWN_TRAINER = re.compile(r"^\s*class \w+\(.*Trainer\b", re.MULTILINE)
 
 

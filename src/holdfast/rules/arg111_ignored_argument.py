@@ -27,7 +27,7 @@ RESUME = "resume_from_checkpoint"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Tell of each argument that nothing reads."""
+    """Report each argument that nothing reads."""
     for call in calls_of(job, api):
         if RESUME in call.arguments and _is_never_read(job, api, call):
             message = (
@@ -39,7 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_never_read(job: Document, api: Api, call: Call) -> bool:
-    """True if a config says where to resume, and every training of the program is started without."""
+    """True if a config names a checkpoint, but every call of `train` starts without one."""
     given = call.arguments[RESUME]
     if (
         call.via == "parser"

@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _by_position(call: Call, signature: CallSignature) -> list[str]:
-    """Return the names of what is given by position."""
+    """Return the names of the arguments that are given by position."""
     if signature.positional is None or call.own or call.via in ("parser", "file"):
         return []
     return list(signature.parameters)[: min(len(call.positional), signature.positional)]

@@ -62,7 +62,7 @@ def _lost_method(job: Document, call: Call, what: str, change: Replaced | None) 
 
 
 def _absence(api: Api, owner: str, name: str) -> str:
-    """Return why a class has no method of that name, in words; nothing where it may be something else."""
+    """Return why a class has no method of that name; empty if the name may be an attribute."""
     spans = method_spans(api, owner, name)
     change = replaced("method", f"{owner.rpartition('.')[2]}.{name}")
     if gone := span_before(api, spans):
@@ -73,7 +73,7 @@ def _absence(api: Api, owner: str, name: str) -> str:
 
 
 def _of_trainer(job: Document, api: Api, call: Call) -> str:
-    """Return what to call instead of a method that no trainer has; nothing where the program may have given it one."""
+    """Return what to call instead of a method that no trainer has; empty if the program may have added it."""
     owner, _, name = call.path.rpartition(".")
     maker = job.call(call.receiver.key) if call.receiver else None
     own = maker is None or maker.name != owner.rpartition(".")[2] or maker.label.rpartition(".")[2] != maker.name

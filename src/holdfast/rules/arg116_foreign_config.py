@@ -25,7 +25,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 SINCE = "0.29.0"
-"""Before it, some of TRL's trainers made do with plain TrainingArguments."""
+"""Before it, some of TRL's trainers accepted plain TrainingArguments."""
 PLAIN = "TrainingArguments"
 CONVERTS = "SFTTrainer"
 

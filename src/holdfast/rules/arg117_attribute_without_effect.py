@@ -56,7 +56,7 @@ def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
     gone, comes = gone_since(api, call.path, name), comes_with(api, call.path, name)
     change = renamed(names_of(api, call.path), name)
     if gone is None and comes is None and change is None:
-        return  # the program's own
+        return  # an attribute of the program's own
     since = f" since {gone.package} {gone.after}" if gone else f" before {comes.package} {comes.first}" if comes else ""
     packages = [span.package for span in (gone, comes) if span]
     message = f"nothing reads the attribute `{name}`: {subject(api, call, *packages)} has none{since}{_instead(change)}"

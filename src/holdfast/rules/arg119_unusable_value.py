@@ -54,7 +54,7 @@ class Range(NamedTuple):
 
 
 LARGEST_SEED = 2**32 - 1
-"""What numpy takes."""
+"""The largest seed that numpy accepts."""
 ANY, COUNT, NOT_NEGATIVE, SHARE = Range(-inf), Range(1), Range(0), Range(0, 1)
 FINITE = Range(0, inf, open_high=True)
 BETA = Range(0, 1, open_high=True)
@@ -85,9 +85,9 @@ RANGES: Mapping[str, Range] = {
 MEANT: Mapping[str, str] = {
     "max_length": "use None for no limit, or null in a job file",
 }
-"""What may have been meant by a number out of range."""
+"""Advice for arguments whose number is out of range."""
 IN_EVALUATION: Final = "per_device_eval_batch_size"
-"""What does no harm where nothing is evaluated."""
+"""An argument that has no effect without evaluation."""
 OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 ADAM = "adamw_torch"
 """The optimizer with which these were tried, fused or not; it is the default."""
@@ -127,12 +127,12 @@ def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Findin
     if is_number(dropout):
         yield from _judged(f"peft.{DROPOUT}", DROPOUT, dropout, SHARE)
     if not since(api, "peft", "0.21.0"):
-        return  # others may take any name for a task
+        return  # older releases accept any name as a task
     first, task = next(iter(adapter.positional), None), job.get(f"peft.{TASK}", None)
     if is_number(first):
         fault = f"the first argument of `LoraConfig` is `{TASK}`, but {first} is not one: pass arguments by name, `r={first}`"
         yield Finding(adapter.key, fault, place=adapter.name_place)
-    elif isinstance(task, str) and task in TASKS:  # of another word, `ARG110` says that it is none
+    elif isinstance(task, str) and task in TASKS:  # ARG110 reports any other word
         yield from _task_findings(job, task)
 
 
@@ -144,7 +144,7 @@ def _task_findings(job: Document, task: str) -> Iterator[Finding]:
         yield Finding(key, fault, Fix("write `SEQ_CLS`", (Set(key, "SEQ_CLS"),), safe=False))
     elif method in CAUSAL and task != "CAUSAL_LM":
         fault = f"{task!r} is not the task of a model that generates text: its adapter cannot be loaded for that, nor merged"
-        severity = None if job.kind == "job" else Severity.WARNING  # the export of a job loads it
+        severity = None if job.kind == "job" else Severity.WARNING  # holdfast exports a job's adapter with it
         yield Finding(key, fault, Fix("write `CAUSAL_LM`", (Set(key, "CAUSAL_LM"),), safe=False), severity)
 
 

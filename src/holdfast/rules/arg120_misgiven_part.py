@@ -24,11 +24,11 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 WITH_ARGS_SECOND = ("trl.SFTTrainer", "transformers.Trainer", "transformers.Seq2SeqTrainer")
 WITH_MODEL_FIRST = tuple(f"trl.{name}Trainer" for name in ("DPO", "KTO", "Reward", "GRPO", "ORPO", "CPO"))
-"""Others began with their config once."""
+"""Trainers whose first parameter has always been the model; others had their config first in some releases."""
 CONFIGURES = ("Config", "Arguments")
 AUTO = "transformers.Auto"
 DATA: Final = ("train_dataset", "eval_dataset")
-"""What is data; of a list or a text as the first of them, the trainer's own check is reported as CMB103."""
+"""Arguments that are data; CMB103 reports a list or a text as the first, by the trainer's own check."""
 WITH_DATASETS: Final = tuple(f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
 PARSED: Final = {
     "json.load": "the result of `json.load`; make a dataset of it: `Dataset.from_list(…)`",

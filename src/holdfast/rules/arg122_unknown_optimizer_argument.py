@@ -43,11 +43,11 @@ TAKES: Final[Mapping[str, tuple[str, ...]]] = {
     "RAdam": (*EVERY, "betas", "decoupled_weight_decay"),
     "Adafactor": ("params", "lr", "beta2_decay", "eps", "d", "weight_decay", "foreach", "maximize"),
 }
-"""The keywords of each optimizer; releases only added some."""
+"""The keywords of each optimizer; no release has removed one."""
 MEANT: Final = {"learning_rate": "lr", "epsilon": "eps"}
-"""What some are called elsewhere."""
+"""Names that other libraries have for some of them."""
 PAIR: Final = "betas"
-"""What takes two numbers: one number that was meant for it does not do."""
+"""A keyword that takes two numbers: no fix can write one number there."""
 
 
 def check(job: Document) -> Iterator[Finding]:

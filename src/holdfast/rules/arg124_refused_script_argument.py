@@ -31,14 +31,14 @@ from holdfast.core.text import Place
 
 KEY: Final = "launch.arguments"
 NEAR: Final = 0.7
-"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
+"""The least likeness of two names, from 0 to 1, of which one may be meant for the other."""
 REST: Final = "--"
-"""What follows it is no option."""
+"""Words after it are not options."""
 HELP: Final = frozenset({"-h", "--help"})
 CONVERTED: Final = frozenset({"int", "float", "bool", "null"})
 """Types to which a parser of dataclasses converts words, and refuses those that it cannot."""
 OPTION: Final = re.compile(r"-(?![\d.])")
-"""How an option begins, and a negative number does not."""
+"""The beginning of an option, but not of a negative number."""
 
 
 def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> Iterator[Finding]:

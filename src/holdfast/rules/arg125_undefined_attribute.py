@@ -24,7 +24,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
-"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
+"""The least likeness of two names, from 0 to 1, of which one may be meant for the other."""
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _finding(job: Document, read: AttributeRead, own: OwnAttributes) -> Finding:
 
 
 def _owner_of(job: Document, name: str) -> str:
-    """Return the name of the other settings of the program that have an attribute; empty where none has."""
+    """Return the name of the program's other settings that have an attribute; empty if none has."""
     own = (each.own.owner for each in job.reads if each.own and each.own.owner and name in each.own.names)
     configs = (call for call in job.calls if call.name.endswith(("Config", "Arguments")))
     holders = (call.label for call in configs if name in newest_names(call.path))

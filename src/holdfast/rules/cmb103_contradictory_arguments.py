@@ -26,7 +26,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Tell of each class that refuses its arguments, and of arguments that it ignores."""
+    """Report each class that refuses its arguments, and the arguments that it ignores."""
     every = constructions(job, api)
     for each in every:
         for notice in each.outcome.errors or each.outcome.warned:

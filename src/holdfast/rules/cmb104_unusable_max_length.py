@@ -43,7 +43,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield from found
         if job.kind == "command" and not found:
             for name in SETTINGS:
-                job.get(f"{config}.{name}", None)  # one that is hidden might be wrong
+                job.get(f"{config}.{name}", None)  # a hidden value may be a wrong one
 
 
 def _judged(key: str, value: Callable[[str], Any], api: Api) -> Iterator[Finding]:

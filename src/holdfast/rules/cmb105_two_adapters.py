@@ -37,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_same(job: Document, call: Call) -> bool:
-    """True if the model's adapter was made with the config that the trainer is given."""
+    """True if the model's adapter was made with the config that the trainer gets."""
     model = next(iter(call.positional), call.arguments.get("model"))
     if not isinstance(model, CallResult) or model.path != ADAPT:
         return False

@@ -25,7 +25,7 @@ from holdfast.core.numbers import is_number
 
 KEY = "train.learning_rate"
 ADAPTIVE = ("adam", "adafactor", "lion", "rmsprop", "adagrad")
-DEFAULT = "adamw"  # one kind of it or another, in each release
+DEFAULT = "adamw"  # every release has some variant of it as its default
 SGD = "sgd"
 NOTHING_LEFT = 1.0
 """With an adaptive optimizer: fifty times the usual size of a weight, in each step."""

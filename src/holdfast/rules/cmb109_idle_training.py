@@ -25,9 +25,9 @@ from holdfast.core.numbers import is_number
 RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.max_steps"
 ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"
 FIXED_STEPS = "5.0.0"
-"""From this release of transformers on it is known that 0 is no other word for -1."""
+"""From this release of transformers on, `max_steps=0` is known to differ from -1."""
 TRAINED_BESIDES = ("use_dora", "modules_to_save", "trainable_token_indices", "alpha_pattern", "init_lora_weights")
-"""Settings of an adapter by which something is trained beside its two matrices, or the scale is another one."""
+"""Settings with which an adapter trains more than its two matrices, or scales them differently."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ CONVERT = "; convert them with `dataset.map`: `holdfast inspect` writes the func
 PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
 """Keys of the data that is trained on and evaluated on, by kind; of a script `PROGRAM`."""
 REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dataset_kwargs", "train.datasets")}
-"""Keys of what reads the columns in a way of its own, likewise."""
+"""Keys of the settings with which the columns are not read as they are, likewise."""
 
 
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
@@ -74,7 +74,7 @@ def _listed(columns: Iterable[str]) -> str:
 
 
 def _is_remade(job: Document) -> bool:
-    """True if something of the program's own reads the rows as they are, after the trainer has looked at them."""
+    """True if code of the program's own reads the rows after the trainer has checked their columns."""
     if job.get("dataset.map", None) is not None:
         return False
     try:
@@ -107,7 +107,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
 
 
 def _require_usual(job: Document, api: Api) -> None:
-    """Let pass a program whose trainer is TRL's own, of a release that was tried.
+    """Check that a program's trainer is TRL's own, of a release that was tried.
 
     Raises:
         MissingFactError: It is not, and may read other columns.

@@ -20,7 +20,7 @@ from holdfast.core.calls import CallResult
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-# Methods that give a dictionary again where they are called on one.
+# Methods that return a dictionary if they are called on one.
 WHOLE = re.compile(
     r"datasets\.load_dataset(\(\)\.(map|filter|shuffle|sort|cast|cast_column|rename_columns?|remove_columns|select_columns))*"
 )

@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 TABLE_ONLY = ("train_test_split", "select", "sort")
 SERIAL = ("map", "filter")
-# What gives a stream again.
+# Methods of a stream that return a stream; the empty name is the call that loads it.
 STREAMING = (*SERIAL, "shuffle", "take", "skip", "")
 
 

@@ -27,7 +27,7 @@ from holdfast.core.reference import Lookup, Reference
 
 WILD = "*?["
 PAPERS = (".md", ".gitattributes", ".gitignore", "license")
-# What is not read as a path in the repository, or not by these rules.
+# Signs in names that are not paths in the repository, or that are matched by other rules than these.
 ELSEWHERE = ("://", "::", "{", "..")
 
 
@@ -47,7 +47,7 @@ def _files(dataset: Dataset) -> Collection[str]:
 
 
 def _is_paper(name: str) -> bool:
-    """True if a file is about the data, and surely none."""
+    """True if a file describes the data and surely is not data."""
     return name.lower().endswith(PAPERS)
 
 
@@ -71,7 +71,7 @@ def _is_pattern(wanted: str) -> bool:
 
 
 def _has(files: Collection[str], wanted: str) -> bool:
-    """True if a file may be one that is wanted: a star may stand for folders, too, which is more than datasets lets it."""
+    """True if a file may match a wanted name; a star also matches folders, which datasets does not always allow."""
     wanted = wanted.removeprefix("./")
     if not _is_pattern(wanted):
         return wanted in files

@@ -31,7 +31,7 @@ PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Point out the rows that are on both sides."""
+    """Report rows that are both trained on and evaluated on."""
     if job.kind == "job":
         yield from _in_keys(job, "dataset.split", "dataset.eval_split", "train")
         return
@@ -60,7 +60,7 @@ def _in_calls(job: Document) -> Iterator[Finding]:
 
 
 def _in_loads(job: Document, trained: CallResult, evaluated: CallResult) -> Iterator[Finding]:
-    """Point out the rows that two calls of `load_dataset` both return."""
+    """Report rows that two calls of `load_dataset` both return."""
     loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}
     if not {trained.key, evaluated.key} <= loads.keys() or not trained.path == evaluated.path == LOAD:
         return
@@ -74,7 +74,7 @@ def _given(call: Call) -> dict[str, Any]:
 
 
 def _shared_by(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """Return the slice of the other that the one shares rows with, where both load the same data."""
+    """Return the slice of the other that shares rows with the one; empty if they load different data."""
     splits = one.pop("split", None), other.pop("split", None)
     known = all(isinstance(value, str | bool | int | None) for value in (*one.values(), *splits))
     return (
@@ -83,7 +83,7 @@ def _shared_by(one: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def _shared(trained: str, evaluated: str) -> str:
-    """Return the slice to evaluate on that surely shares rows with one that is trained on; nothing where there is none."""
+    """Return the slice to evaluate on that surely shares rows with one to train on; empty if there is none."""
     found = (part.text for part in read_slices(evaluated) for other in read_slices(trained) if overlap(part, other))
     return next((f"`{text}`" for text in found), "")
 

@@ -54,7 +54,7 @@ def _unsplittable(reference: Reference, rows: int, splits: Iterable[Call]) -> It
 
 
 def _held_out(call: Call) -> float | None:
-    """Return the `test_size` of a call; None where it is not known, or another argument counts too."""
+    """Return the `test_size` of a call; None if it is not known, or if another argument also decides."""
     given: Any = call.arguments.get("test_size", next(iter(call.positional), USUAL))
     sized = len(call.positional) > 1 or call.arguments.get("train_size") is not None
     number = is_number(given)

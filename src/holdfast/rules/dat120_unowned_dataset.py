@@ -28,7 +28,7 @@ REFUSED = "1.16.0"
 
 
 def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
-    """Point out each dataset of the Hub that has no owner in its name, once."""
+    """Report each dataset of the Hub that has no owner in its name, once."""
     if not since(api, "huggingface_hub", REFUSED):
         return
     for reference, repo in once(repositories(job, datasets)):

@@ -31,7 +31,7 @@ NAMING: Mapping[str, tuple[str, ...]] = {
     "rename_column": ("original_column_name",),
     "rename_columns": ("column_mapping",),
 }
-"""Methods of a dataset, with the arguments that name its columns. Where there is one argument of a method's own, it comes first."""
+"""Methods of a dataset, with the arguments that name its columns."""
 FIRST = frozenset({"remove_columns", "select_columns", "rename_column", "rename_columns"})
 
 

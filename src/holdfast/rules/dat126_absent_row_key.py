@@ -56,7 +56,7 @@ def _columns(loaded: Call, lookup: Lookup[Dataset] | None) -> tuple[Sequence[str
 
 
 def _written_columns(loaded: Call) -> tuple[str, ...]:
-    """Return the columns of rows that the program writes: of a list, those of its first row; nothing where one is not known."""
+    """Return the columns of rows that the program writes, of a list those of its first row; none if they are not known."""
     rows = next(iter(loaded.positional), None)
     first = rows[0] if isinstance(rows, list) and rows else rows
     known = (

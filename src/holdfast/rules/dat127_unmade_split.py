@@ -28,7 +28,7 @@ KEEPING: Final = frozenset(
     {"cast", "cast_column", "class_encode_column", "filter", "flatten", "flatten_indices", "map", "remove_columns"}
     | {"rename_column", "rename_columns", "select_columns", "shuffle", "sort", "with_format", "with_transform"}
 )
-"""Methods of a `DatasetDict` that give another with the same splits."""
+"""Methods of a `DatasetDict` that return another with the same splits."""
 CHANGING: Final = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
 """Methods that change which splits there are."""
 BUILDERS: Final = frozenset({"csv", "json", "parquet", "text"})
@@ -55,7 +55,7 @@ def _missing_splits(job: Document, call: Call) -> Iterator[Finding]:
 
 
 def _taken(call: Call) -> Iterator[tuple[str, CallResult]]:
-    """Yield what a call is given, and what it is called on, of what other calls returned; each with its key."""
+    """Yield the results of other calls that a call is given, and the one on which it is called; each with its key."""
     given = (*call.arguments.items(), *enumerate(call.positional))
     yield from ((f"{call.key}.{name}", value) for name, values in given for value in _results(values))
     if call.receiver is not None:
@@ -63,7 +63,7 @@ def _taken(call: Call) -> Iterator[tuple[str, CallResult]]:
 
 
 def _results(value: object) -> Iterator[CallResult]:
-    """Yield what is given of what calls returned: itself, or in a mapping or a list."""
+    """Yield the results of other calls in a value: the value itself, or parts of a mapping or a list."""
     if isinstance(value, CallResult):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -83,7 +83,7 @@ def _splits_beside(job: Document, taken: CallResult) -> tuple[str, ...]:
 
 
 def _note_hidden(job: Document) -> None:
-    """Read the data that trainers are given: if it is hidden, it may be a split that there is not."""
+    """Read the data that trainers are given, so that a hidden value counts as skipped: it may be a missing split."""
     for call in job.calls:
         for name in call.arguments:
             if name in DATA:

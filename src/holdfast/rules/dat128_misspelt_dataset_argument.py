@@ -43,7 +43,7 @@ OF_READERS: Final[Mapping[str, frozenset[str]]] = {
     "text": frozenset({"chunksize", "encoding", "encoding_errors", "keep_linebreaks", "sample_by"}),
 }
 NEAR: Final = 0.75
-"""How alike two names are of which one is a misspelling of the other."""
+"""The least likeness of two names of which one is a misspelling of the other."""
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ def _uninstalled(job: Document, at_hand: frozenset[str]) -> Iterator[tuple[Impor
 
 
 def _severity(job: Document, each: Import) -> Severity | None:
-    """Return a milder one for an import that may not be reached: in a function, or under a condition."""
+    """Return a warning for an import that may not be reached: in a function, or under a condition."""
     lines = [] if is_notebook(job.path) else job.text.splitlines()
     number = each.place.line or 0
     indented = 0 < number <= len(lines) and lines[number - 1][:1].isspace()

@@ -22,7 +22,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 class ResolvedVersions(Protocol):
-    """What is read of a resolution."""
+    """The versions that a resolution gives."""
 
     @property
     def conflict(self) -> str | None:

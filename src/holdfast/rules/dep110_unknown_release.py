@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _neighbours(package: str, version: str) -> tuple[str, str] | None:
-    """Return the releases before and after a version that is none; None where it is one, or may be one that is not known."""
+    """Return the releases before and after a version that was not released; None if it was, or may have been."""
     releases = released(package)
     try:
         wanted, known = Version(version), [Version(each) for each in releases]

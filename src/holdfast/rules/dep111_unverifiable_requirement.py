@@ -27,7 +27,7 @@ FIXED = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*")
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Point out each library by address."""
+    """Report each library that is installed from a repository or a URL."""
     for key, requirement in declared_requirements(job).items():
         url = requirement.url
         if url and requirement.package in packages() and not _is_release(url):
@@ -41,7 +41,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_release(address: str) -> bool:
-    """True if an address is a tag of a release in Hugging Face's own repository: that release is what it gives."""
+    """True if an address is a release tag of Hugging Face's own repository, so that the version is known."""
     return "github.com/huggingface/" in address and RELEASE.fullmatch(_revision(address)) is not None
 
 

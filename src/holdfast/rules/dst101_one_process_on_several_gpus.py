@@ -26,7 +26,8 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 SCRIPTS = re.compile(r"(^|/)trl/scripts/(sft|dpo|grpo|kto|rloo|reward)\.py$")
 TRL = re.compile(r"trl(\W|$)", re.IGNORECASE)
-SHARES = ("vllm", "deepspeed", "accelerate", "ray", "torchrun", "sglang")  # it may start the others itself
+SHARES = ("vllm", "deepspeed", "accelerate", "ray", "torchrun", "sglang")
+"""What may start the other processes itself."""
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -26,13 +26,13 @@ def check(job: Document) -> Iterator[Finding]:
     """Report a `device_map` that spreads the model in a run with FSDP or DeepSpeed."""
     device_map = job.get(MAP, None)
     if device_map not in SPREADING or not any(call.key == "model" for call in job.calls):
-        return  # a name that TRL loads itself loses its map again
+        return  # if TRL loads the model by its name, it ignores the map
     if _guarded(job):
         return
     if job.get("train.fsdp", None) not in (None, "", [], False):
         by, severity = "`fsdp`", Severity.ERROR
     elif deepspeed := job.get("train.deepspeed", None):
-        # On one GPU the other stages, which save memory there too, leave the model alone.
+        # The other stages do not shard the model, and on one GPU they only save memory.
         by, severity = "`deepspeed`", Severity.ERROR if _stage(deepspeed) == 3 else Severity.WARNING  # noqa: PLR2004 - ZeRO stage 3
     else:
         return

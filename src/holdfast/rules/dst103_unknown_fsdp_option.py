@@ -63,7 +63,7 @@ def _words(fsdp: object) -> list[str]:
 
 
 def _version(config: object) -> str:
-    """Return which FSDP is asked for; of a file nobody knows."""
+    """Return the version of FSDP; empty if a file sets it."""
     if config is None:
         return "2"
     return str(config.get("version", config.get("fsdp_version", 2))) if isinstance(config, Mapping) else ""

@@ -34,7 +34,7 @@ SAME = {
     "fp16.enabled": "fp16",
     "bf16.enabled": "bf16",
 }
-OWN_WAY = frozenset({"fp16", "bf16"})  # TRL turns bf16 on where nothing is said: only what is written is compared
+OWN_WAY = frozenset({"fp16", "bf16"})  # TRL turns bf16 on by default, so only written values are compared
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

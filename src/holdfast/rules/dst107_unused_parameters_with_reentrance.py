@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_on(job: Document) -> bool:
-    """True if there is checkpointing at all: TRL's configs turn it on by themselves."""
+    """True if gradient checkpointing is on, as it is by default in TRL's configs."""
     checkpointing = job.get("train.gradient_checkpointing", None)
     train = job.call("train")
     return checkpointing is True or (checkpointing is None and train is not None and train.package == "trl")

@@ -46,7 +46,7 @@ def _is_cast(call: Call, method: str) -> bool:
 
 
 def _all_quantized(job: Document, loaded: str) -> bool:
-    """True if every model that is loaded so is quantized: which of them is cast, the path does not say."""
+    """True if every model that is loaded in this way is quantized: the path does not tell which of them is cast."""
     loads = [call for call in job.calls if call.path == loaded]
     return bool(loads) and all(
         isinstance(config := call.arguments.get("quantization_config"), CallResult)

@@ -28,7 +28,7 @@ COMMANDS = {"torchrun": "torchrun --nproc_per_node=gpu", "srun": "srun python", 
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Name the launcher, unless the script is started by one."""
+    """Report variables that only a launcher sets, unless one starts the script."""
     if any(job.get(key, None) is not None for key in LAUNCHED):
         return
     launcher = wanted_launcher(job.text)

@@ -43,7 +43,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, re.Pattern[str], str]]]] = {
         "where.zero_stage": ("--zero_stage", *WHOLE),
     },
 }
-"""By launcher, for each key of a document: the option, the texts that it takes, and these in words."""
+"""For each launcher and key: the option, the pattern of its values, and a description of these."""
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 SAVE, EVAL = "train.save_strategy", "train.eval_strategy"
 SAVE_STEPS, EVAL_STEPS = "train.save_steps", "train.eval_steps"
-# How often holdfast evaluates and saves where the job does not say: a part of all steps.
+# The interval at which holdfast evaluates and saves by default, as a part of all steps.
 PART = 0.1
 # Schedulers that watch a metric, and so make the trainer choose one.
 WATCHING = ("reduce_lr_on_plateau", "greedy")
@@ -120,7 +120,7 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
 
 
 def _default_strategy(job: Document) -> str:
-    """Return by what a job evaluates that does not say it: by steps, if it has data for it."""
+    """Return the default strategy of evaluation: by steps if there is data for it."""
     has_data = job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None
     return "steps" if has_data else "no"
 

@@ -27,9 +27,9 @@ ADDED = ("loss", "runtime", "per_second", "_time", "epoch", "mean_token_accuracy
 OF_ALL = (*(name for name in ADDED if name != "loss"), "aux_loss")
 """Endings of those that TRL's trainer logs without the name of the evaluation set."""
 DEFAULT = "loss"
-"""What is watched where the best model is asked for and nothing says by what."""
+"""The metric that chooses the best model by default."""
 BY_POSITION = 2
-"""So many arguments at most are given by position where `compute_metrics` is none of them: the model, and its config."""
+"""With more positional arguments than the model and its config, one may be `compute_metrics`."""
 
 
 def check(job: Document) -> Iterator[Finding]:

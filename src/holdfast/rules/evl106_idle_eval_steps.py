@@ -21,7 +21,7 @@ from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-NAMES = ("eval_strategy", "evaluation_strategy")  # today's, and that before transformers 4.41
+NAMES = ("eval_strategy", "evaluation_strategy")  # the present name, and the one before transformers 4.41
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

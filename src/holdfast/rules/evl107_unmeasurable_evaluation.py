@@ -82,7 +82,7 @@ def _function(key: str, text: str, files: Mapping[str, NamedFile]) -> Iterator[F
     module, _, name = text.rpartition(":")
     file = files.get(module)
     if file is None:
-        return  # of a module that is imported
+        return  # of an imported module
     if file.problem:
         yield Finding(key, file.problem)
     elif file.names and name not in file.names:

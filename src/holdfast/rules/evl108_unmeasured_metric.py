@@ -25,7 +25,7 @@ STOPPING, CHOOSING = "early_stopping.metric", "train.metric_for_best_model"
 
 def check(job: Document) -> Iterator[Finding]:
     """Report a metric of answers that is not computed, or whose direction is reversed."""
-    if job.get("method", "") not in MEASURED:  # trainers of the others log metrics of the same names
+    if job.get("method", "") not in MEASURED:  # the trainers of other methods log metrics with the same names
         return
     measured = _measured(job)
     for key in (STOPPING, CHOOSING) if measured is not None else ():

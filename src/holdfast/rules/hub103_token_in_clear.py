@@ -25,7 +25,7 @@ from holdfast.core.notebook import is_notebook
 from holdfast.core.redact import is_random, is_secret, redact
 from holdfast.core.text import LineIndex
 
-# It begins with the letters themselves, so that a long text is searched for those.
+# The pattern begins with literal letters, so that a long text is searched quickly.
 TOKEN = re.compile(r"hf_(?<!\whf_)[A-Za-z0-9]{20,}\b")
 KEYS = (
     "environment.variables.HF_TOKEN",
@@ -35,7 +35,7 @@ KEYS = (
 
 
 VARIABLES = ("environment", "variables")
-# A token has many different characters; what has few is a stand-in for one.
+# A token has many different characters; a placeholder has few.
 FEW = 8
 
 

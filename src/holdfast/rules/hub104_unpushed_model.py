@@ -20,7 +20,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 PUSH = "train.push_to_hub"
-# What puts files into a repository; a name that a script may have of its own is no proof of the contrary.
+# Names of calls that put files into a repository; a function of the script with such a name also counts.
 PUSHING = ("push_to_hub", "save_model", "upload_folder", "upload_large_folder", "create_model_card")
 
 

@@ -31,9 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
         if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
             continue
         for argument in ("secrets", "env"):
-            given = plain(call.arguments).get(
-                argument
-            )  # a value in it that the source hides is no text that stands there
+            given = plain(call.arguments).get(argument)  # a hidden value is not a text in the source
             if isinstance(given, Unknown):
                 raise MissingFactError(f"{call.key}.{argument}", given.because)
             if isinstance(given, Mapping):

@@ -27,7 +27,7 @@ def check(
     models: Sequence[Lookup[ModelFacts]],
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
-    """Point out each name that is an old one."""
+    """Report each former name of a repository."""
     for reference, repo in repositories(job, datasets, models, repo_files):
         fix = renaming(job, reference, repo.name, safe=True)
         spelled = reference.split is None or job.get(reference.key, None) != reference.split

@@ -21,7 +21,7 @@ from holdfast.core.hub import PushTarget, Repo
 from holdfast.core.reference import Lookup, Reference
 
 NEEDING = ("upload_file", "upload_folder", "create_commit")
-# What makes repositories, under names that may be hidden; a script may also call them by ways that are not seen.
+# Words that may create a repository in a way that the calls do not show.
 MAKING = ("create_repo", "push_to_hub", "duplicate", "Repository(", "move_repo")
 
 

@@ -25,9 +25,9 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 LIKELY = frozenset({"requests", "vllm", "liger-kernel"})
-"""Packages that are so often there for another reason that the requirements do not show their absence."""
+"""Packages that other packages often install, so that the requirements do not show their absence."""
 REPAIRS = "unsloth"
-"""What tells trl when it is imported which optional packages there are."""
+"""A package that corrects, when it is imported, which optional packages trl finds."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

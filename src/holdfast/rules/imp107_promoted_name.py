@@ -20,7 +20,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Tell of each name that is imported from the place that it left."""
+    """Report each name that is imported from `trl.experimental` after it has moved."""
     for each in absences(job, api, Absence.PROMOTED):
         yield Finding("imports", each.message, each.fix, place=each.place)
 

@@ -23,11 +23,11 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 LIBRARIES: Final = ("trl", "transformers")
 ENDINGS: Final = ("Trainer", "Config", "TrainingArguments")
 REPLACING: Final = ("unsloth", "unsloth_zoo")
-"""Packages that hand on TRL's classes with other arguments."""
+"""Packages that export TRL's classes with other arguments."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Point out the first call of each module's classes."""
+    """Report the first call of a class from each module that cannot be read."""
     unseen: dict[str, list[Call]] = {}
     for call in job.calls:
         module, _, name = call.path.rpartition(".")
@@ -42,7 +42,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_unread(module: str) -> bool:
-    """True of a module that is neither beside the script, where its classes are known, nor in the catalog."""
+    """True if a module is neither beside the script, where its classes are known, nor in the catalog."""
     package = module.partition(".")[0]
     return bool(package) and module.replace(".", "").isidentifier() and package not in (*packages(), *REPLACING)
 

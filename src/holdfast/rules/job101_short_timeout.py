@@ -60,7 +60,7 @@ def _seconds(timeout: object) -> float | None:
     try:
         return timeout_s(str(timeout))
     except ValueError:
-        return None  # the schema says so
+        return None  # the schema check reports it
 
 
 JOB = """

@@ -18,7 +18,7 @@ from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.trackers import TRACKER_KEYS
 
-# Key: what does not happen.
+# Why a key has no effect.
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 PERMITTED = "hardware"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}

@@ -44,7 +44,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _spelled(key: str, timeout: Any) -> Fix | None:
-    """Return the same time as the client reads it, if that is clear."""
+    """Return the same timeout in the client's notation, if it is unambiguous."""
     text = str(timeout).strip()
     parts = PART.findall(text)
     if not parts or PART.sub("", text).strip(" ,"):

@@ -20,7 +20,7 @@ from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.numbers import is_number
 
-START_S = 60  # a container alone takes longer to start, and an environment to be installed
+START_S = 60  # starting a container or installing an environment alone takes longer
 LIKELY_MINUTES = 10
 
 

@@ -22,7 +22,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 TABLE = "[tool.hf-jobs]"
 FOR_JOBS = re.compile(rf"^#\s*{re.escape(TABLE)}", re.MULTILINE)
-# Whatever the script may be doing with its result elsewhere than on the disk counts as keeping it.
+# Any sign that the script stores its result somewhere else counts as keeping it.
 KEEPS = re.compile(r"push|upload|hf://|bucket|boto3|s3:|gs:|volume|rsync|/data\b|/mnt\b", re.IGNORECASE)
 COMMAND = re.compile(r"^trl \w+$")
 

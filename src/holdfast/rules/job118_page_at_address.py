@@ -23,7 +23,7 @@ from holdfast.core.reference import Lookup, Reference
 
 PAGES = ("text/html", "application/xhtml+xml")
 FOUND = 200
-# What the other rule tells.
+# Addresses that JOB109 reports.
 SHOWN = re.compile(r"https?://[^?#]*/blob/")
 
 

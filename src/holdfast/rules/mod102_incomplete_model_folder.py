@@ -30,7 +30,7 @@ WEIGHTS = {
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 }
-# Weights that other programs read, by how their names end.
+# Weights for other programs, by the ends of their names.
 FOREIGN = {
     ".gguf": "GGUF",
     ".onnx": "ONNX",

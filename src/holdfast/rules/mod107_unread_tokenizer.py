@@ -26,7 +26,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 FORMAT = {"tokenizer.model", "spiece.model"}
 READERS = ("sentencepiece", "protobuf")
-# With one of these beside it, the other format is not looked at.
+# If one of these files exists, the SentencePiece file is not read.
 OTHERS = {"tokenizer.json", "vocab.json", "vocab.txt", "tekken.json"}
 
 

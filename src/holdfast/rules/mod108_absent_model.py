@@ -52,7 +52,7 @@ def _absent_here(seen: Lookup[ModelFacts]) -> Finding:
 
 def _absent_on_hub(job: Document, reference: Reference, repo: Repo, hint: str) -> Iterator[Finding]:
     if job.kind != "job" and "/" not in reference.name:
-        yield from _neither_here_nor_there(job, reference)
+        yield from _absent_bare_name(job, reference)
         return
     near = clearly_nearest(reference.name, repo.nearest)
     fix = renaming(job, reference, near, safe=False) if near else None
@@ -61,7 +61,7 @@ def _absent_on_hub(job: Document, reference: Reference, repo: Repo, hint: str) -
     yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 
 
-def _neither_here_nor_there(job: Document, reference: Reference) -> Iterator[Finding]:
+def _absent_bare_name(job: Document, reference: Reference) -> Iterator[Finding]:
     """Yield the finding about a name without an owner, which may be that of a folder."""
     if reference.role == "model" and reference.name != job.get("train.output_dir", None):
         fault = f"there is no folder `{reference.name}` here, and the Hub has no model of that name that you may see"

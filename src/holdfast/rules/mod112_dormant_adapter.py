@@ -22,7 +22,7 @@ from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 LOADERS = ("peft.PeftModel", "peft.AutoPeftModelFor")
-NAMED = 2  # the model and the name of the adapter; what else is given by position is not looked at
+NAMED = 2  # the model and the name of the adapter; other positional arguments are not read
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.reference import Lookup, Reference
 
 CONFIG, DROPS = "peft.LoraConfig", "0.14.0"
-# Written beside the settings, and no arguments in every release.
+# Values that are saved beside the settings, and are not arguments in every release.
 NOTES = {
     "peft_type",
     "peft_version",
@@ -34,12 +34,12 @@ NOTES = {
     "task_type",
     "inference_mode",
 }
-# What a setting is that was left as it is by default.
+# Default values of settings.
 UNSET: tuple[Any, ...] = (None, False, [], {}, 0)
 
 
 def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
-    """Point out each adapter whose settings would be dropped."""
+    """Report each adapter whose settings the installed peft would drop."""
     for reference, model in once(found_references(job, models)):
         unknown = _unknown(api, model.adapter) if model.adapter and reference.role == "adapter" else []
         if unknown:
@@ -50,7 +50,7 @@ def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iter
 
 
 def _unknown(api: Api, adapter: Mapping[str, Any]) -> list[str]:
-    """Return the settings that an adapter was saved with and this peft does not have."""
+    """Return the settings that the adapter has and the installed peft does not."""
     signature = api.signature(CONFIG)
     if signature is None or signature.open or not since(api, "peft", DROPS) or adapter.get("peft_type") != "LORA":
         return []

@@ -21,7 +21,7 @@ from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 OURS, CLASS = "bitsandbytes", "BitsAndBytesConfig"
-# Those that transformers knows and that bitsandbytes' settings are refused for; an unknown one is passed over by it.
+# Methods for which transformers refuses bitsandbytes' settings; it ignores methods that it does not know.
 OTHERS = {
     *("aqlm", "auto-round", "awq", "bitnet", "compressed-tensors", "eetq", "fbgemm_fp8", "fp8", "gptq", "higgs", "hqq"),
     *("mxfp4", "quanto", "quark", "spqr", "torchao", "vptq"),

@@ -23,7 +23,7 @@ from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 TEMPLATE = "train.chat_template_path"
-# Without these the tokenizer is another one than is thought, which has a rule of its own.
+# Without one of these files, transformers makes another tokenizer, which MOD102 reports.
 VOCABULARY = {"tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_config.json"}
 
 

@@ -29,9 +29,9 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.nearest import nearest
 
 NEAR = 0.75
-"""How alike two names of modules are, from 0 to 1, of which one may be meant for the other: `v_prj` and `v_proj`, not `c_attn`."""
+"""The least likeness of two names of modules, from 0 to 1, of which one may be a misspelling: `v_prj` of `v_proj`, not of `c_attn`."""
 SLIP = 1
-"""By so many characters at most one of them is longer."""
+"""The largest difference in length between a name and its misspelling."""
 ROLES = (
     frozenset({"o_proj", "out_proj", "wo", "dense", "c_proj", "attn_out", "proj"}),
     frozenset({"q_proj", "query", "wq", "q", "q_lin", "to_q"}),
@@ -45,7 +45,7 @@ ROLES = (
 )
 """Names that architectures have for the same layer: the output of attention, the query, and so on."""
 TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
-# Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
+# Modules that a trainer adds to a model, or that have no weights of their own because they share those of others.
 ADDED = ("score", "classifier", "lm_head")
 
 
@@ -102,10 +102,10 @@ def _idle(targets: Targets, modules: Sequence[str]) -> list[str]:
 
 
 def _meant(name: str, modules: Sequence[str]) -> str | None:
-    """Return the module that a name is meant for: that of the same role in this model, or of which it is a slip of the pen."""
+    """Return the module that a name is meant for: the one with the same role in this model, or the one that is misspelt."""
     if name in modules:
         return None
-    if roles := _same_layer(name):  # another architecture's name for a layer, and no slip of the pen
+    if roles := _same_layer(name):  # another architecture's name for a layer, not a misspelling
         same = [module for module in modules if module in roles]
         return same[0] if len(same) == 1 else None
     near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)

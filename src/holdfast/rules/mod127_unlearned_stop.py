@@ -29,7 +29,7 @@ END = "train.eos_token"
 
 
 def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
-    """Point out an end of turn that is none for the model."""
+    """Report a token that ends a turn, but at which the model does not stop."""
     base = base_of(job, model)
     if base is None or job.get("method", None) != "sft" or not uses_own_tokenizer(job, base):
         return
@@ -50,7 +50,7 @@ def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Itera
 
 
 def _unheeded(model: ModelFacts) -> str | None:
-    """Return the token that ends a turn, if the model surely does not stop at it."""
+    """Return the token that ends a turn if the model surely does not stop at it."""
     template, tokens = model.chat_template or "", model.tokenizer or {}
     ends, eos = ends_of_turn(template), token_text(tokens.get("eos_token"))
     if len(ends) != 1 or "eos_token" in template or not eos or eos in template or model.generation is None:

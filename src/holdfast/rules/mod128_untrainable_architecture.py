@@ -27,7 +27,7 @@ from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 FIRST = "1.0.0"
-# How the names of classes end of which none gives words; all that transformers 5.23 has were asked.
+# Ends of the names of classes that generate no text; all classes of transformers 5.23 were tried.
 SILENT = (
     *("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForMultipleChoice", "ForPreTraining"),
     *("ForNextSentencePrediction", "ForImageClassification", "ForMaskedImageModeling"),
@@ -63,7 +63,7 @@ def _architecture(config: Mapping[str, Any]) -> str:
 
 
 def _body(config: Mapping[str, Any]) -> str:
-    """Return the class of a model without any head; nothing where the type has none that makes texts."""
+    """Return the class of a model without any head; empty if the type has no class that generates text."""
     kind = load_model_types().get(str(config.get("model_type")))
     return f"{kind.config.removesuffix('Config')}Model" if kind and (kind.causal or kind.sequence) else ""
 

@@ -27,7 +27,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rul
 TRAINERS = {f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO", "ORPO", "CPO")}
 TRAINERS |= {"transformers.Trainer", "transformers.Seq2SeqTrainer"}
 FROZEN = ("BitsAndBytesConfig", "GPTQConfig", "AwqConfig", "HqqConfig", "QuantoConfig")
-"""What quantizes weights so that they cannot be trained; others may train them all the same."""
+"""Classes that quantize weights so that they cannot be trained; weights of other methods may be trainable."""
 ARGUMENT = "quantization_config"
 PREPARES = "peft.prepare_model_for_kbit_training"
 ADAPTING = ("add_adapter", "load_adapter", "get_peft_model", "from_pretrained")
@@ -63,7 +63,7 @@ def _fault(quantizes: str) -> str:
 
 
 def _quantizes(job: Document, trainer: Call) -> Call | None:
-    """Return the call that makes the settings by which a trainer's model is quantized; None where it surely is not, or may not be."""
+    """Return the call that makes the settings by which a trainer's model is quantized; None if it is not, or may not be."""
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
     if isinstance(model, str):
         return _settings(job, trainer.arguments.get(ARGUMENT)) or _settings(job, _given_by_name(job))

@@ -29,7 +29,7 @@ TYPES: Final[Mapping[str, float]] = {
     **dict.fromkeys(("granitemoe", "granitemoe_swa", "granitemoeshared", "phimoe"), WEIGHTED),
     **dict.fromkeys(("deepseek_v3", "glm4_moe", "jetmoe"), 0.0),
 }
-"""The coefficient that a model type's config has by itself, of types whose config has no `num_experts`."""
+"""The default coefficient of each model type whose config has no `num_experts`."""
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:

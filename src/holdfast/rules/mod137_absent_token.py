@@ -28,7 +28,7 @@ COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The release from which on a method's trainer looks for a token in the vocabulary."""
 REPLACED = ("train.chat_template_path", "trainer.data_collator")
-"""What adds tokens before the trainer looks for that of padding, or pads by itself."""
+"""Settings that add tokens before the trainer looks for the padding token, or that pad by themselves."""
 
 
 def check(job: Document, api: Api, model: ModelFacts, absent_tokens: frozenset[str]) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ RESIZES: Final = re.compile(
 )
 NUMBER: Final = re.compile(r"[0-9]{1,9}")
 SPECIAL: Final = re.compile(r"<(?!0x)[^<>]*[A-Za-z]{2}[^<>]*>|\[[A-Za-z_]{2,}\]")
-"""A text that no vocabulary has unless it was added: among the words of a text, a tokenizer may have any other."""
+"""The form of a text that no vocabulary has unless it was added; any other may be among its words."""
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:
 
 
 def _first_free(tokenizer: Mapping[str, Any]) -> int:
-    """Return an id that no token before the next one that is added has.
+    """Return the id that the next added token gets, or a lower one.
 
     Raises:
         MissingFactError: `tokenizer_config.json` has no ids, as transformers 5 writes it.

@@ -27,9 +27,9 @@ NAMES: Final = frozenset(
     | {"offload_folder", "quantization_config", "revision", "subfolder", "torch_dtype", "trust_remote_code"}
     | {"use_cache", "use_safetensors"}
 )
-"""What is often given."""
+"""Arguments that are often given."""
 NEAR: Final = 0.88
-"""How alike a name is to that of which it is a misspelling; no setting of a configuration is so near, see `source`."""
+"""The least likeness of a misspelling to a name; no setting of a configuration is so similar, see `source`."""
 METHOD: Final = ".from_pretrained"
 KWARGS: Final = "model_init_kwargs"
 

@@ -44,7 +44,7 @@ FUSED: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(("afmoe", "qwen3_next", "solar_open"), USUAL),
     "mixtral": ("w1", "w3"),
 }
-"""The names of the projections that are one tensor, by the type of the model."""
+"""The names of the two projections that are one tensor, by model type."""
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:

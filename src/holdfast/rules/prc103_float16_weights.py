@@ -42,7 +42,7 @@ def _adapts(job: Document) -> bool:
 
 
 def _scales_otherwise(job: Document) -> bool:
-    """True if another scaler is at work, or none: that of DeepSpeed or FSDP, or a CPU."""
+    """True if DeepSpeed or FSDP scales the gradients, or a CPU trains without scaling."""
     keys = ("train.deepspeed", "train.fsdp", "train.use_cpu", "train.no_cuda", "quantization")
     return any(job.get(key, None) not in (None, False, "") for key in keys)
 

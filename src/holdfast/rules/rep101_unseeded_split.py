@@ -19,7 +19,7 @@ from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 DRAWING = ("shuffle", "train_test_split")
-# What seeds numpy, from which datasets draws where it is given no seed.
+# Calls that seed numpy, from which datasets draws if it gets no seed.
 SEEDING = ("set_seed", "seed_everything", "enable_full_determinism", "numpy.random.seed")
 SEEDS = ("seed", "seeds", "generator", "generators", "train_seed")
 USUAL = 42

@@ -32,7 +32,7 @@ def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
     try:
         limit = timeout_s(str(given))
     except ValueError:
-        return  # the schema says so
+        return  # the schema check reports it
     seconds = estimate.seconds
     minutes = f"{seconds.low / MINUTE_S:.0f} to {seconds.high / MINUTE_S:.0f} minutes on {estimate.hardware}"
     enough = f"{estimate.timeout_s // MINUTE_S}m would be enough"

@@ -30,7 +30,7 @@ def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
     if estimate is None or estimate.disk is None:
         return
     if estimate.hardware == LOCAL.name and job.get(ONLY_MODEL, None) not in (None, False):
-        return  # checkpoints of the model alone are smaller, and these are counted with the optimizer
+        return  # the estimate counts checkpoints with the optimizer; those of the model alone are smaller
     disk, model, hardware = estimate.disk, job.get("model.path", None), job.get("where.hardware", None)
     if disk.bytes > disk.room_bytes:
         room = f"the disk has room for {disk.room_bytes / GB:.0f} GB"

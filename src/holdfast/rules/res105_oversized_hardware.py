@@ -22,7 +22,7 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
-    """Name the hardware that does the same for much less."""
+    """Report other hardware that does the same for at most half the price."""
     if estimate is None or estimate.as_fast is None or estimate.usd is None or job.get("where.hardware", None) is None:
         return
     other = estimate.as_fast

@@ -21,7 +21,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 WORDS: Final = {"auto": True, "true": True, "yes": True, "false": False, "no": False, "none": None}
 LIKELY: Final = {"latest": True, "last": True}
-"""A folder, or a link, may be called so."""
+"""A folder or a link may have such a name."""
 
 
 def check(job: Document) -> Iterator[Finding]:

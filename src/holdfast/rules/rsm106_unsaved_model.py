@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
         job.get(KEY, None) != "no"
         or KEEPS.search(job.text)
         or job.get("trainer.callbacks", None)
-        or job.get("train.push_to_hub", None) is True  # that nothing is pushed is another rule's
+        or job.get("train.push_to_hub", None) is True  # HUB104 reports that nothing is pushed
     ):
         return
     if not _is_short(job) and any(not call.guard.because for call in filter(is_training, job.calls)):

@@ -33,7 +33,7 @@ def check(job: Document, api: Api, files: Mapping[str, NamedFile]) -> Iterator[F
     """Report each reward function that does not accept all arguments of the trainer."""
     first = "0.22.0" if job.get("method", None) == "rloo" else "0.14.0"
     if "trl" not in api.versions or since(api, "trl", first) is False:
-        return  # RLOO had another trainer of that name before, which called its rewards otherwise
+        return  # before, RLOO had another trainer of that name, which called rewards in a different way
     passed = (*ALWAYS, *_added(api))
     for key, function, place in own_rewards(job, files):
         if fault := _fault(function, passed):

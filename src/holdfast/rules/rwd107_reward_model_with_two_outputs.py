@@ -60,7 +60,7 @@ def _classifier(job: Document, model: Call) -> Iterator[Finding]:
 
 
 def _saved_here(model: Call) -> bool:
-    """True if it may be a reward model already, whose own config says 1: bases of well-known makers are not."""
+    """True if it may be a saved reward model, whose config has one label; the base models of known owners are not."""
     path = model.positional[0] if model.positional else None
     return not (isinstance(path, str) and path.startswith(BASES))
 

@@ -24,7 +24,7 @@ from holdfast.core.text import Place, TextEdit
 
 
 def check(job: Document, unused_ignores: Sequence[UnusedIgnore]) -> Iterator[Finding]:
-    """Tell of each comment that is of no use."""
+    """Report each suppression comment that has no effect."""
     for each in unused_ignores:
         if each.place.path == job.path and each.text in job.text:
             fix = Fix(each.remedy, (), text_edits=each.edits) if each.edits else None

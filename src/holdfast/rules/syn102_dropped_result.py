@@ -38,14 +38,14 @@ RETURNING = frozenset(
     }
     | {"rename_column", "rename_columns", "remove_columns", "select_columns", "add_column", "cast", "cast_column"}
 )
-"""Methods of datasets that return another and leave their own as it was."""
+"""Methods that return another dataset and do not change their own."""
 TRAIN = "train"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each statement whose result is discarded."""
     if not job.path.endswith(".py"):
-        return  # the last line of a notebook's cell is shown
+        return  # a notebook shows the value of a cell's last line
     methods, untrained = _methods(job), _lacks_training(job)
     for node in _statements(job.text) if methods or untrained else ():
         if call := methods.get((node.lineno, node.col_offset + 1)):
@@ -72,7 +72,7 @@ def _methods(job: Document) -> dict[tuple[int | None, int | None], Call]:
     return {(call.place.line, call.place.column): call for call in calls if not call.guard.because}
 
 
-@lru_cache(maxsize=1)  # the script is asked about again at other versions
+@lru_cache(maxsize=1)  # the rules run again on the same script with other versions
 def _statements(text: str) -> tuple[ast.expr, ...]:
     """Return the expressions that stand for themselves; the reader has parsed the same text before."""
     return tuple(node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))

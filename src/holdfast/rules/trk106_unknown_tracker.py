@@ -21,7 +21,7 @@ from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
 
-# Since which transformers each is known; those without a version are older than 4.36.
+# The transformers release from which each tracker is known; "0" is older than 4.36.
 NEAR = 0.8
 KNOWN: Mapping[str, str] = dict.fromkeys(
     ("azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "wandb", "codecarbon", "clearml", "dagshub", "flyte"),

@@ -25,7 +25,7 @@ def check(scan: Scan) -> Iterator[Finding]:
     every = len(scan.broken)
     for index, broken in enumerate(scan.broken[:MOST_LISTED], start=1):
         others = f" ({MOST_LISTED} of {every:,} such places are shown)" if index == MOST_LISTED < every else ""
-        # What is said of a file without any row names the file itself.
+        # A message about a file without any row already names the file.
         message = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
         yield Finding("dataset", f"{message}{others}")
 

@@ -26,7 +26,7 @@ from holdfast.core.scan import DamagedRows, Scan
 
 TREATED = "chat templates raise at it, leave it out, or write it in Python's notation"
 INSIDE = "says "
-"""How the detail of a message begins that is no text."""
+"""The beginning of the detail of a message that is not text."""
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
 def _severity(job: Document, scan: Scan, marked: DamagedRows) -> Severity:
     if holds_messages(scan, marked.column):
         return Severity.ERROR
-    if marked.column == "prompt":  # an answer without a question is an answer still
+    if marked.column == "prompt":  # an answer without a question can still be learned
         return Severity.WARNING if job.get("method", None) in ONLINE else Severity.INFO
     return Severity.ERROR if share(scan, marked) >= ALL else Severity.WARNING
 

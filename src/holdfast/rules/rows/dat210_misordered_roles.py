@@ -22,7 +22,7 @@ from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
 from holdfast.core.scan import DamagedRows, Scan
 
-# Many datasets of roles to play begin so, and few templates mind.
+# Many role-play datasets begin so, and few templates refuse it.
 COMMON = "the assistant speaks first"
 ANSWERED = "the prompt ends with the assistant"
 

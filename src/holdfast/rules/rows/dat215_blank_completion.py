@@ -35,7 +35,7 @@ def _severity(job: Document, scan: Scan, marked: DamagedRows) -> Severity:
         return Severity.WARNING
     if "prompt" not in scan.columns and job.get("method", None) in COMPARING:
         return Severity.ERROR
-    return Severity.WARNING if marked.column == "chosen" else Severity.INFO  # silence may well be the worse answer
+    return Severity.WARNING if marked.column == "chosen" else Severity.INFO  # an empty answer may be the rejected one
 
 
 JOB = """

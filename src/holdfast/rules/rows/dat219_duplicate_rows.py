@@ -23,7 +23,7 @@ MANY = 0.1
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Mention the rows; warn where they are many."""
+    """Report the rows; a warning if they are many."""
     if job.get("method", None) in ONLINE:
         return
     for marked in damaged(job, scan, "duplicate"):

@@ -19,12 +19,12 @@ from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
 
 UNEVEN = 10.0
-"""So many of one kind for each of the other. TRL warns from 1.33 on."""
+"""The largest ratio of one kind to the other. TRL warns from 1.33 on."""
 WEIGHTS = {"true": "desirable_weight", "false": "undesirable_weight"}
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Mention labels that are very uneven and not weighted."""
+    """Report labels that are very uneven and not weighted."""
     if any(job.get(f"train.{weight}", None) is not None for weight in WEIGHTS.values()):
         return
     for marked in damaged(job, scan, "uneven-classes"):

@@ -23,7 +23,7 @@ MANY = 0.01
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Mention each kind of damage; warn where it is common."""
+    """Report each kind of damage; a warning if it is common."""
     for marked in damaged(job, scan, "encoding"):
         message = rows_phrase(scan, marked, f"{{has}} damaged text in `{marked.column}` ({marked.detail})")
         yield found(marked, message, severity=Severity.WARNING if share(scan, marked) >= MANY else None)

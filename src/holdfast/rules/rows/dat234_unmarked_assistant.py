@@ -25,7 +25,7 @@ KEY = "train.assistant_only_loss"
 def check(tokens: Tokens) -> Iterator[Finding]:
     """Report a template that marks no assistant turns, and rows without a marked token."""
     if tokens.failed.count >= tokens.rows:
-        return  # there is no template at all, or it refuses every row: DAT238 says so
+        return  # there is no template, or it refuses every row, which DAT238 reports
     if tokens.marks_assistant is False:
         yield Finding(
             KEY,

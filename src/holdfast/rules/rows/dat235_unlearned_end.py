@@ -24,7 +24,7 @@ from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
-    """Object where no whole row ends what the model is to write."""
+    """Report training data in which no complete row ends what the model is to write."""
     whole = tokens.rows - tokens.truncated - tokens.failed.count
     if job.get("model", "") is None or not tokens.stops or not whole or tokens.without_end.count < whole:
         return

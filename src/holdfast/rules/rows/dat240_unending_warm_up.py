@@ -27,7 +27,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     """Report a warm-up that is longer than the training."""
     steps, warmup = tokens.steps, job.get(KEY, None)
     if job.get(STEPS, -1) not in (None, -1):
-        return  # CMB108 has these without the rows
+        return  # CMB108 reports these without the rows
     if not steps or isinstance(warmup, bool) or not isinstance(warmup, int | float):
         return
     if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT_WARMUP:

@@ -27,7 +27,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             yield found(
                 marked, f"{_message(marked)}, and not that column's value: the `f` of an f-string may be missing"
             )
-        else:  # which a dataset about code may mean, so that no number of rows makes an error of it
+        else:  # a dataset about code may contain these, so it is never an error
             message = f"{_message(marked)}: a column may have been missing when it was written"
             yield Finding("dataset", message, rows=marked.rows, severity=Severity.WARNING)
 
