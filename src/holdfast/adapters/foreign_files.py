@@ -83,6 +83,14 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """True if there is a regular file; a name that none can have is not there."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def is_folder(path: Path) -> bool:
     """True if there is a folder; a name that none can have is not there."""
     try:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from zipfile import is_zipfile
 
-from holdfast.adapters.foreign_files import is_there, open_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import is_file, is_there, open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_tensor_header
 from holdfast.core.checkpoint import (
@@ -27,6 +27,7 @@ from holdfast.core.checkpoint import (
     CheckpointProblem,
     IntegrityVerdict,
     Manifest,
+    PromisedFile,
     any_step,
     describe_damage,
     parse_manifest,
@@ -81,20 +82,32 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
 
 
 def _require_something(folder: Path) -> None:
-    """Object to a folder that is no checkpoint and no saved model.
+    """Check that a folder is a checkpoint or a saved model.
 
     Raises:
-        UsageError: It is one.
+        UsageError: It is neither.
     """
-    if _step_of(folder) is not None or any(path.suffix in WEIGHTS for path in folder.iterdir()) or _listed(folder):
+    if _is_saved(folder):
         return
-    if _lacks_weights(folder):
-        return
-    walked = islice(os.walk(folder), MANY_FOLDERS)
-    inner = sorted(Path(inside) for inside, _, files in walked if any(Path(name).suffix in WEIGHTS for name in files))
-    inner = inner or sorted(path for path in folder.glob("checkpoint-*") if path.is_dir())
+    inner = _folders_with_weights(folder) or sorted(path for path in folder.glob("checkpoint-*") if path.is_dir())
     fix = f"name one of its folders, such as {inner[-1]}" if inner else "name the folder of a checkpoint or of a model"
     raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
+
+
+def _is_saved(folder: Path) -> bool:
+    """True of a checkpoint or a saved model, also if its weights are missing."""
+    return (
+        _step_of(folder) is not None
+        or any(path.suffix in WEIGHTS for path in folder.iterdir())
+        or bool(_listed(folder))
+        or _lacks_weights(folder)
+    )
+
+
+def _folders_with_weights(folder: Path) -> list[Path]:
+    """Return the folders below one that hold weights; only the first `MANY_FOLDERS` are searched."""
+    walked = islice(os.walk(folder), MANY_FOLDERS)
+    return sorted(Path(inside) for inside, _, files in walked if any(Path(name).suffix in WEIGHTS for name in files))
 
 
 def require_resumable(folder: Path, where: str) -> CheckpointIntegrity:
@@ -171,26 +184,36 @@ def _is_watched(folder: Path) -> bool:
 
 def _compare(folder: Path, manifest: Manifest) -> Iterator[CheckpointProblem]:
     """Yield the differences; only files of the right size are hashed."""
-    files = manifest.files
-    if _step_of(folder) not in (None, manifest.step):
-        yield CheckpointProblem(MANIFEST, f"of another checkpoint, that of step {manifest.step}")
-    if _step_of(folder) is not None:
-        added = (name for name in _files(folder) if _is_state(name) and name not in files)
-        yield from (CheckpointProblem(name, "not in the manifest") for name in added)
+    step, files = _step_of(folder), manifest.files
+    if step is not None:
+        if step != manifest.step:
+            yield CheckpointProblem(MANIFEST, f"of another checkpoint, that of step {manifest.step}")
+        yield from (
+            CheckpointProblem(name, "not in the manifest")
+            for name in _files(folder)
+            if _is_state(name) and name not in files
+        )
         yield from _lacking_weights(files)
-    for name, promised in files.items():
-        path = folder / name
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            yield CheckpointProblem(name, "not a file of this folder")
-        elif not is_there(path) or not path.is_file():
-            yield CheckpointProblem(name, "missing")
-        elif path.stat().st_size != promised.bytes:
-            size = path.stat().st_size
-            yield CheckpointProblem(
-                name, f"{'truncated' if size < promised.bytes else 'grown'}: {size} of {promised.bytes} bytes"
-            )
-        elif _hash(path) != promised.sha256:
-            yield CheckpointProblem(name, "changed: its sha256 is another")
+    yield from filter(None, (_difference(folder, name, promised) for name, promised in files.items()))
+
+
+def _difference(folder: Path, name: str, promised: PromisedFile) -> CheckpointProblem | None:
+    """Return how a file differs from the manifest; None if it does not."""
+    path = folder / name
+    if not _is_inside(name):
+        return CheckpointProblem(name, "not a file of this folder")
+    if not is_file(path):
+        return CheckpointProblem(name, "missing")
+    if (size := path.stat().st_size) != promised.bytes:
+        change = "truncated" if size < promised.bytes else "grown"
+        return CheckpointProblem(name, f"{change}: {size} of {promised.bytes} bytes")
+    return CheckpointProblem(name, "changed: its sha256 is another") if _hash(path) != promised.sha256 else None
+
+
+def _is_inside(name: str) -> bool:
+    """True if a relative path does not leave its folder."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def _hash(path: Path) -> str:
@@ -225,20 +248,31 @@ def _holds_weights(name: str) -> bool:
 def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
     """Yield the damage that shows without knowing what was saved."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.stat().st_size and path.name not in EMPTY:
-            yield CheckpointProblem(path.relative_to(folder).as_posix(), "empty")
-        elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
+        if message := _file_damage(path):
             yield CheckpointProblem(path.relative_to(folder).as_posix(), message)
-        elif path.suffix in (".pt", ".pth", ".bin") and path.is_file() and _is_cut_archive(path):
-            yield CheckpointProblem(
-                path.relative_to(folder).as_posix(), "truncated: its list of contents, at the end, is not there"
-            )
+    yield from _absent_files(folder)
+
+
+def _file_damage(path: Path) -> str:
+    """Return a description of the damage of one file; empty if none shows."""
+    if path.is_file() and not path.stat().st_size and path.name not in EMPTY:
+        return "empty"
+    if path.suffix == ".safetensors":
+        return _weights_damage(path)
+    if path.suffix in (".pt", ".pth", ".bin") and path.is_file() and _is_cut_archive(path):
+        return "truncated: its list of contents, at the end, is not there"
+    return ""
+
+
+def _absent_files(folder: Path) -> Iterator[CheckpointProblem]:
+    """Yield the files that such a folder must have and lacks."""
+    is_checkpoint = _step_of(folder) is not None
     yield from (
         CheckpointProblem(name, f"missing: {INDEX} lists it") for name in _listed(folder) if not is_there(folder / name)
     )
-    if _step_of(folder) is not None or _lacks_weights(folder):
+    if is_checkpoint or _lacks_weights(folder):
         yield from _lacking_weights(_files(folder))
-    if _step_of(folder) is not None and not (folder / STATE).exists():
+    if is_checkpoint and not (folder / STATE).exists():
         yield CheckpointProblem(STATE, "missing: training cannot resume")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
 from typing import Final
@@ -50,50 +51,62 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
         job: The job, whose paths lead to its files from here, or from the folder of its file.
         job_path: The job's file.
     """
-    here = Path()
-    folders = (Path(job_path).parent, here)
-
-    def named(name: str | None) -> str | None:
-        return _absolute(name, folders) if name else name
-
-    def function(name: str | None) -> str | None:
-        file, colon, rest = (name or "").partition(".py:")
-        return f"{_absolute(f'{file}.py', folders)}:{rest}" if colon else name
-
-    def setting(value: object) -> object:
-        return _absolute(value, folders) if isinstance(value, str) and Path(value).suffix else value
-
-    def is_path(task: str) -> bool:
-        return is_task_path(task) or any(is_task_folder(folder / task) for folder in folders)
-
-    def evaluation(each: Evaluation) -> Evaluation:
-        functions = {"metric": each.metric, "rewards": each.rewards}
-        found = {key: [function(name) for name in names] for key, names in functions.items()}
-        data = [named(name) for name in each.dataset]
-        tasks = [named(name) if is_path(name) else name for name in each.task]
-        other = {"dataset": data, "task": tasks, "not_worse_than": named(each.not_worse_than)}
-        return each.model_copy(update={**found, **other})
-
-    model = {"path": _absolute(job.model.path, [here]), "chat_template": named(job.model.chat_template)}
-    mix = [each.model_copy(update={"path": _absolute(each.path, [here])}) for each in job.dataset.mix]
-    dataset = {"path": _absolute(job.dataset.path, [here]), "mix": mix, "map": function(job.dataset.map)}
+    here, anywhere = PathResolver((Path(),)), PathResolver((Path(job_path).parent, Path()))
+    model = {"path": here.path(job.model.path), "chat_template": anywhere.optional_path(job.model.chat_template)}
+    mix = [each.model_copy(update={"path": here.path(each.path)}) for each in job.dataset.mix]
+    dataset = {"path": here.path(job.dataset.path), "mix": mix, "map": anywhere.function(job.dataset.map)}
     changed = {
         "model": job.model.model_copy(update=model),
         "dataset": job.dataset.model_copy(update=dataset),
-        "rewards": [function(each) for each in job.rewards],
-        "samples": job.samples.model_copy(update={"metric": [function(each) for each in job.samples.metric]}),
-        "evaluate": [evaluation(each) for each in job.evaluate],
-        "train": {key: setting(value) for key, value in job.train.items()},
+        "rewards": [*map(anywhere.function, job.rewards)],
+        "samples": job.samples.model_copy(update={"metric": [*map(anywhere.function, job.samples.metric)]}),
+        "evaluate": [*map(anywhere.evaluation, job.evaluate)],
+        "train": {key: anywhere.setting(value) for key, value in job.train.items()},
     }
     return job.model_copy(update=changed)
 
 
-def _absolute(name: str, folders: Sequence[Path]) -> str:
-    """Return the absolute path of a file, a folder, or a pattern of files; any other name as it is."""
-    for folder in folders:
-        if entries_in(folder, name):
-            return str((folder / name).absolute())
-    return name
+@dataclass(frozen=True, slots=True)
+class PathResolver:
+    """Makes the paths of a job absolute. A name that leads to nothing in the folders stays as it is."""
+
+    folders: Sequence[Path]
+
+    def path(self, name: str) -> str:
+        """Return the absolute path of a file, a folder, or a pattern of files."""
+        for folder in self.folders:
+            if entries_in(folder, name):
+                return str((folder / name).absolute())
+        return name
+
+    def optional_path(self, name: str | None) -> str | None:
+        """Return the absolute path of a file that need not be named."""
+        return self.path(name) if name else name
+
+    def function(self, name: str | None) -> str | None:
+        """Return the name of a function with the absolute path of its file: `rewards.py:score`."""
+        file, colon, rest = (name or "").partition(".py:")
+        return f"{self.path(f'{file}.py')}:{rest}" if colon else name
+
+    def setting(self, value: object) -> object:
+        """Return the value of a training argument; a text with a suffix may be a path."""
+        return self.path(value) if isinstance(value, str) and Path(value).suffix else value
+
+    def task(self, name: str) -> str:
+        """Return the name of a benchmark, or the absolute path of a folder or a file that defines it."""
+        is_path = is_task_path(name) or any(is_task_folder(folder / name) for folder in self.folders)
+        return self.path(name) if name and is_path else name
+
+    def evaluation(self, each: Evaluation) -> Evaluation:
+        """Return an evaluation with absolute paths."""
+        changed = {
+            "metric": [*map(self.function, each.metric)],
+            "rewards": [*map(self.function, each.rewards)],
+            "dataset": [*map(self.optional_path, each.dataset)],
+            "task": [*map(self.task, each.task)],
+            "not_worse_than": self.optional_path(each.not_worse_than),
+        }
+        return each.model_copy(update=changed)
 
 
 def with_versions(text: str, versions: Mapping[str, str]) -> str:
