@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,8 @@ PROJECT_FILES: Final = (
     "environment.yaml",
     "Dockerfile",
 )
+REQUIREMENTS: Final = ("requirements*.txt", "*requirements.txt", "requirements/*.txt")
+"""Patterns of requirements files that have other names than `requirements.txt`."""
 WORD: Final = re.compile(r"[a-z_-]+")
 HIGHEST: Final = 12
 """Folders to go up at most."""
@@ -57,22 +60,33 @@ def find_declared(
         environ: The environment variables, for the activated environment.
         prefix: Where this Python has its packages.
     """
-    ours = frozenset(normalized(each) for each in packages()) | CORE
-    cells = read_cells(text) if is_notebook(path) else None
-    if cells is not None:
-        installed_by_cells = read_installing_cells(cells, Path(path), ours)
-        if installed_by_cells is not None and _matters(installed_by_cells):
-            return installed_by_cells
-    elif header := read_header_block(text, path):
-        return header
+    ours = frozenset(map(normalized, packages())) | CORE
+    if declared := _in_source(text, path, ours):
+        return declared
     folders = tuple(_folders(Path(path)))
-    for found in (each for folder in folders for each in _in_folder(folder, ours)):
+    if declared := _in_project(folders, ours):
+        return declared
+    installed = map(read_environment_at, environments(folders, environ, prefix))
+    return next(filter(_matters, installed), ProjectRequirements())
+
+
+def _in_source(text: str, path: str, ours: frozenset[str]) -> ProjectRequirements | None:
+    """Return the requirements in a script's header, or those that a notebook's cells install; None if there are none."""
+    cells = read_cells(text) if is_notebook(path) else None
+    if cells is None:
+        return read_header_block(text, path)
+    installed = read_installing_cells(cells, Path(path), ours)
+    return installed if installed and _matters(installed) else None
+
+
+def _in_project(folders: Sequence[Path], ours: frozenset[str]) -> ProjectRequirements | None:
+    """Return the requirements of the first file that states any, or that may and cannot be read; None if there is none."""
+    for found in chain.from_iterable(_in_folder(folder, ours) for folder in folders):
         if unreadable := _unreadable_part(found):
             return replace(found, unsure=found.unsure or f"{found.origin} cannot be read: {unreadable}")
         if _matters(found):
             return _with_python(found, folders)
-    installed = map(read_environment_at, environments(folders, environ, prefix))
-    return next((each for each in installed if _matters(each)), ProjectRequirements())
+    return None
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -129,25 +143,21 @@ def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[ProjectR
     yield usual
     if _matters(usual):
         return
-    patterns = ("requirements*.txt", "*requirements.txt", "requirements/*.txt")
-    paths = sorted({path for pattern in patterns for path in folder.glob(pattern)} - {folder / "requirements.txt"})
-    others = [each for each in map(_from_requirements, paths) if _matters(each)]
-    said = {
-        tuple(sorted((each.name, each.specifier) for each in other.requirements if each.name in ours))
-        for other in others
-    }
-    if len(said) == 1:
-        yield others[0]
-    elif others:
-        names = " and ".join(other.origin for other in others)
-        first = others[0]
-        yield ProjectRequirements(
-            kind="requirements",
-            origin=names,
-            path=first.path,
-            requirements=first.requirements,
-            unsure=f"{names} do not declare the same",
-        )
+    paths = {path for pattern in REQUIREMENTS for path in folder.glob(pattern)} - {folder / "requirements.txt"}
+    if others := list(filter(_matters, map(_from_requirements, sorted(paths)))):
+        yield _combined(others, ours)
+
+
+def _combined(files: Sequence[ProjectRequirements], ours: frozenset[str]) -> ProjectRequirements:
+    """Return the first of several requirements files; in doubt if they disagree on the packages that matter."""
+    if len({_specifiers(file, ours) for file in files}) == 1:
+        return files[0]
+    names = " and ".join(file.origin for file in files)
+    return replace(files[0], origin=names, problems=(), unsure=f"{names} do not declare the same")
+
+
+def _specifiers(requirements: ProjectRequirements, ours: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((each.name, each.specifier) for each in requirements.requirements if each.name in ours))
 
 
 def _from_requirements(path: Path) -> ProjectRequirements:

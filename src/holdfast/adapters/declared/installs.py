@@ -14,6 +14,8 @@ from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 
 INSTALL: Final = re.compile(r"(?:\bpip3?(?:\.\d+)?|\bpip)\s+install\b|\buv\s+add\b")
+FILES: Final = {"-r": False, "--requirement": False, "--requirements": False, "-c": True, "--constraint": True}
+"""Options that name a file, and whether its requirements are constraints."""
 VALUED: Final = frozenset(
     [
         "-i",
@@ -47,10 +49,11 @@ VALUED: Final = frozenset(
         "--src",
         "--group",
         "--exclude-newer",
+        *FILES,
     ]
 )
+EDITABLE: Final = frozenset({"-e", "--editable"})
 SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "&", ">", ">>", "2>", "2>&1", "1>", "&>", "<"})
-FILES: Final = {"-r": False, "--requirement": False, "--requirements": False, "-c": True, "--constraint": True}
 SHELL_CELL: Final = re.compile(r"^\s*%%(bash|sh|shell|script)\b")
 MAGIC: Final = re.compile(r"^\s*[!%]{1,2}\s*(?=\S)")
 FROM_PYTHON: Final = re.compile(r"(?im)^\s*FROM\s+(?:\S*/)?python:(\d+\.\d+)")
@@ -68,6 +71,26 @@ class Command(NamedTuple):
 
     found: RequirementsFile
     alone: bool
+
+    def only(self, names: frozenset[str]) -> "Command":
+        """Return the command as if it named no other packages."""
+        requirements = [each for each in self.found.requirements if each.name in names]
+        return Command(RequirementsFile(requirements), self.alone)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if it names one version of each package."""
+        return all(each.pin or each.url for each in self.found.requirements)
+
+    @property
+    def is_loose(self) -> bool:
+        """True if it may replace the versions that are installed."""
+        return not (self.is_exact or self.alone)
+
+    @property
+    def is_limited(self) -> bool:
+        """True if it sets a limit to the version of a package."""
+        return any(each.url or HAS_CEILING.search(each.specifier) for each in self.found.requirements)
 
 
 def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> ProjectRequirements:
@@ -157,21 +180,37 @@ def _until_the_next(words: list[str]) -> Iterator[str]:
 
 def _requirements(words: list[str], place: Place, folder: Path) -> RequirementsFile:
     found = RequirementsFile()
+    for option, value in _options(words):
+        if option in FILES:
+            found.requirements += _from_file(folder / value, constrains=FILES[option])
+        elif value and not option:
+            found.add(read_requirement(value, place))
+    return found
+
+
+def _options(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each option that takes a value, with it; a requirement is the value of an empty option."""
     pending = iter(words)
     for word in pending:
-        option, _, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        if option in FILES:
-            file = folder / (value or next(pending, ""))
-            found.requirements += [
-                replace(each, constraint=FILES[option] or each.constraint)
-                for each in load_requirements(file).requirements
-            ]
-        elif word in {"-e", "--editable"} or not word.startswith("-"):
-            target = next(pending, "") if word.startswith("-") else word
-            found.add(read_requirement(target, place) if target else None)
-        elif option in VALUED and not value:
-            next(pending, None)
-    return found
+        option, value = _split_option(word)
+        if word in EDITABLE:
+            yield "", next(pending, "")
+        elif not word.startswith("-"):
+            yield "", word
+        elif option in VALUED:
+            yield option, value or next(pending, "")
+
+
+def _split_option(word: str) -> tuple[str, str]:
+    """Return an option and the value after its `=`, which only a long option has."""
+    option, _, value = word.partition("=") if word.startswith("--") else (word, "", "")
+    return option, value
+
+
+def _from_file(path: Path, *, constrains: bool) -> list[Requirement]:
+    """Return the requirements of a file; of a file of constraints, all as constraints."""
+    requirements = load_requirements(path).requirements
+    return [replace(each, constraint=True) for each in requirements] if constrains else requirements
 
 
 def _declared(commands: Sequence[Command], declared: ProjectRequirements, ours: frozenset[str]) -> ProjectRequirements:
@@ -201,17 +240,17 @@ def _doubt(commands: Sequence[Command], at: int, ours: frozenset[str]) -> str:
     A command without dependencies takes what it names and leaves the rest as it was. One after another, each may change
     what those before it brought, unless all name one version, or none sets a limit.
     """
-    named = [[each for each in command.found.requirements if each.name in ours] for command in commands]
-    exact = [all(each.pin or each.url for each in ones) for ones in named]
-    loose_later = any(
-        not exact[later] and not commands[later].alone for later in range(at + 1, len(commands)) if named[later]
-    )
-    if exact[at]:
-        return "a later command may change it" if loose_later else ""
-    if any(command.alone for command, ones in zip(commands, named, strict=True) if ones):
+    named = [command.only(ours) for command in commands]
+    if named[at].is_exact:
+        return "a later command may change it" if any(later.is_loose for later in named[at + 1 :]) else ""
+    return _doubt_of_ranges([command for command in named if command.found.requirements])
+
+
+def _doubt_of_ranges(commands: Sequence[Command]) -> str:
+    """Return why it cannot be known which version a range gets; empty if it can."""
+    if any(command.alone for command in commands):
         return "packages are installed without their dependencies"
-    limited = any(each.url or HAS_CEILING.search(each.specifier) for ones in named for each in ones)
-    if limited and sum(map(bool, named)) > 1:
+    if len(commands) > 1 and any(command.is_limited for command in commands):
         return "each of several install commands may change what those before it brought"
     return ""
 

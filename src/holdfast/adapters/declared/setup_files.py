@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from configparser import ConfigParser, Error
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,14 +41,30 @@ def read_setup_py(text: str, path: Path, _: frozenset[str]) -> ProjectRequiremen
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         return _unreadable(path, str(error))
-    names = {
+    names = _assigned_names(tree)
+    given = _setup_arguments(tree, names)
+    values = _installed(given["install_requires"], names) if "install_requires" in given else []
+    if not isinstance(values, list | tuple):
+        return _unreadable(path, "")
+    python = evaluate(given.get("python_requires", ast.Constant("")))
+    texts = [value for value in values if isinstance(value, str)]
+    return _declared(path, _each(texts, Finder(text, str(path))), python if isinstance(python, str) else "")
+
+
+def _assigned_names(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the expressions that a module assigns to names at its top level."""
+    return {
         target.id: statement.value
         for statement in tree.body
         if isinstance(statement, ast.Assign)
         for target in statement.targets
         if isinstance(target, ast.Name)
     }
-    given = {
+
+
+def _setup_arguments(tree: ast.Module, names: Mapping[str, ast.expr]) -> dict[str | None, ast.expr]:
+    """Return the arguments of the calls of `setup`, by name; a name in place of a value is looked up."""
+    return {
         keyword.arg: names.get(keyword.value.id, keyword.value)
         if isinstance(keyword.value, ast.Name)
         else keyword.value
@@ -55,25 +72,22 @@ def read_setup_py(text: str, path: Path, _: frozenset[str]) -> ProjectRequiremen
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup"
         for keyword in node.keywords
     }
-    values = _installed(given["install_requires"], names) if "install_requires" in given else []
-    python = evaluate(given["python_requires"]) if "python_requires" in given else ""
-    known = isinstance(values, list | tuple)
-    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list | tuple) else []
-    found = _declared(path, _each(texts, Finder(text, str(path))), python if isinstance(python, str) else "")
-    return found if known else _unreadable(path, "")
 
 
 def _installed(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
     """Return the requirements that a `setup.py` installs: as a list, or picked by name, `deps["trl"]`, out of a longer one."""
-    listed = [text for each in names.values() for text in _strings(evaluate(each))]
+    if not isinstance(value, ast.List):
+        return evaluate(value)
+    listed = chain.from_iterable(_strings(evaluate(each)) for each in names.values())
     by_name = {found[0]: text for text in listed if (found := NAME.match(text))}
-    picked = [
-        by_name.get(str(each.slice.value))
-        for each in (value.elts if isinstance(value, ast.List) else ())
-        if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)
-    ]
-    whole = isinstance(value, ast.List) and len(picked) == len(value.elts) and all(picked)
-    return picked if whole else evaluate(value)
+    picked = [by_name.get(_subscript(each)) for each in value.elts]
+    return picked if all(picked) else evaluate(value)
+
+
+def _subscript(node: ast.expr) -> str:
+    """Return the constant in the brackets of `deps["trl"]`; empty if the expression has none."""
+    is_constant = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return str(node.slice.value) if is_constant else ""
 
 
 def _strings(value: Any) -> list[str]:
@@ -95,21 +109,24 @@ def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirement
 
 def read_environment(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return the requirements that a conda environment file declares, those in its pip section included."""
-    found: list[Requirement | RequirementProblem] = []
+    found: list[Requirement] = []
     within_pip = False
+    for number, item in _items(text):
+        within_pip = within_pip or PIP.match(item.string) is not None
+        start = item.string.index(item[2]) + 1
+        place = Place(str(path), number, start, number, start + len(item[2]))
+        each = read_requirement(item[2] if within_pip else _from_conda(item[2]), place)
+        found += [each] if isinstance(each, Requirement) else []
+    python = next((each.specifier for each in found if each.name == "python"), "")
+    return _declared(path, found, python)
+
+
+def _items(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield each list item that may name a package, with the number of its line; options and paths name none."""
     for number, line in enumerate(text.splitlines(), 1):
         item = ITEM.match(line)
-        within_pip = within_pip or PIP.match(line) is not None
-        if item is None or item[2].startswith("-") or "/" in item[2]:
-            continue
-        start = line.index(item[2]) + 1
-        each = read_requirement(
-            item[2] if within_pip else _from_conda(item[2]),
-            Place(str(path), number, start, number, start + len(item[2])),
-        )
-        found += [each] if isinstance(each, Requirement) else []
-    python = next((each.specifier for each in found if isinstance(each, Requirement) and each.name == "python"), "")
-    return _declared(path, found, python)
+        if item is not None and not (item[2].startswith("-") or "/" in item[2]):
+            yield number, item
 
 
 def _from_conda(text: str) -> str:

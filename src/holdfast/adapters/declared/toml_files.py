@@ -18,6 +18,8 @@ OPENING: Final = re.compile(r"(?m)^# /// script[ \t]*\r?$")
 COMMENT_MARK: Final = re.compile(r"(?m)^# ?")
 WHERE: Final = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\)")
 BARE: Final = re.compile(r"^\d")
+CARET: Final = re.compile(r"\^\D*\d")
+TILDE: Final = re.compile(r"~(?!=)\D*\d")
 FROM: Final = ("git", "url", "path", "workspace")
 
 
@@ -213,13 +215,13 @@ def _poetry_specifier(version: Any) -> str:
 
 
 def _clause(text: str) -> str:
-    numbers = [int(each) for each in re.findall(r"\d+", text)]
-    if text == "*" or not text:
+    if text in {"", "*"}:
         return ""
-    if text.startswith("^") and numbers:
+    numbers = list(map(int, re.findall(r"\d+", text)))
+    if CARET.match(text):
         first = next((index for index, number in enumerate(numbers) if number), len(numbers) - 1)
         return f">={text[1:].strip()},<{_next(numbers[: first + 1])}"
-    if text.startswith("~") and not text.startswith("~=") and numbers:
+    if TILDE.match(text):
         return f">={text[1:].strip()},<{_next(numbers[:2])}"
     return f"=={text}" if BARE.match(text) else text
 

@@ -1,7 +1,7 @@
 """Which versions `uv` would install today: it asks the registry, and nothing is installed.
 
 Covered: requirements by name, URL or repository, constraints, extras, markers, a day from which on releases do not count;
-what nobody can tell the version of is left out.
+a requirement whose version cannot be known is left out.
 Not covered: indexes that a requirements file names; uv's own settings and the environment's variables say which it asks.
 """
 
@@ -44,25 +44,40 @@ def ask_uv(
         UsageError: uv is not installed.
         SourceError: uv finds no solution, or cannot ask the registry.
     """
-    uv = find_uv()
-    if uv is None:
-        raise UsageError("`--resolve uv` needs uv", where="--resolve", fix="`pip install uv`, or leave it out")
+    uv = _require_uv()
     wanted = "\n".join(written(each) for each in declared.requirements if not (each.constraint or each.unknown))
     with TemporaryDirectory() as folder:
         limits = Path(folder) / "constraints.txt"
         limits.write_text("\n".join(written(each) for each in declared.requirements if each.constraint), "utf-8")
-        command = [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python]
-        command += ["--constraint", str(limits)]
-        command += ["--resolution", "lowest-direct"] if lowest else []
-        command += ["--exclude-newer", declared.before] if declared.before else []
-        code, output, errors = (run or _run)([*command, "-"], wanted)
+        command = [uv, "pip", "compile", *_options(declared, python, limits, lowest=lowest), "-"]
+        code, output, errors = (run or _run)(command, wanted)
     if code:
-        raise SourceError(
-            f"uv finds no versions: {_one_line(errors)}",
-            where=declared.path or declared.origin,
-            fix="change the requirements",
-        )
+        raise _no_solution(declared, errors)
+    return _parse_versions(output)
+
+
+def _require_uv() -> str:
+    uv = find_uv()
+    if uv is None:
+        raise UsageError("`--resolve uv` needs uv", where="--resolve", fix="`pip install uv`, or leave it out")
+    return uv
+
+
+def _parse_versions(output: str) -> dict[str, str]:
     return {normalized(name).replace("-", "_"): version for name, version in VERSION.findall(output)}
+
+
+def _options(declared: ProjectRequirements, python: str, limits: Path, *, lowest: bool) -> list[str]:
+    """Return the options of `uv pip compile`, given the file with the constraints."""
+    options = ["--quiet", "--no-header", "--no-annotate", "--python-version", python, "--constraint", str(limits)]
+    options += ["--resolution", "lowest-direct"] if lowest else []
+    options += ["--exclude-newer", declared.before] if declared.before else []
+    return options
+
+
+def _no_solution(declared: ProjectRequirements, errors: str) -> SourceError:
+    where = declared.path or declared.origin
+    return SourceError(f"uv finds no versions: {_one_line(errors)}", where=where, fix="change the requirements")
 
 
 def written(each: Requirement) -> str:
