@@ -86,8 +86,9 @@ def _installed(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
 
 def _subscript(node: ast.expr) -> str:
     """Return the constant in the brackets of `deps["trl"]`; empty if the expression has none."""
-    is_constant = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-    return str(node.slice.value) if is_constant else ""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return ""
 
 
 def _strings(value: Any) -> list[str]:

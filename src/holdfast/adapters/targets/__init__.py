@@ -96,28 +96,55 @@ def read_target(
             and arguments are given, or standard input holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
-    kind = target_kind(path)
-    if sets and (kind.is_program or kind is TargetKind.COMMANDS):
-        from holdfast.adapters.targets.overrides import require_no_overrides
-
-        require_no_overrides(path, sets)
+    if sets:
+        _require_takes_overrides(path, sets)
     if arguments:
         require_takes_arguments(path)
-    if ending_of(path) in DATA:
-        raise UsageError(
-            "this is a data file, not a job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
-        )
-    if Path(path).suffix in LOGS:
-        fix = f"`holdfast diagnose {quote(path)}` finds out why a job failed"
-        raise UsageError("this is a log, not a job", where=path, fix=fix)
+    _require_no_output(path)
     text = read_text(path) if text is None else text
-    if path == STANDARD_INPUT and read_cells(text):
-        fix = "save it to a file: `holdfast check notebook.ipynb`"
-        raise UsageError("standard input is a notebook; only scripts can be read from it", where=path, fix=fix)
-    target = _target_reader(kind)(text, path, tuple(sets), tuple(arguments))
+    _require_no_piped_notebook(path, text)
+    target = _target_reader(target_kind(path))(text, path, tuple(sets), tuple(arguments))
     for document in target.documents:
         mask(named_secrets(document.values))
     return target
+
+
+def _require_takes_overrides(path: str, sets: Iterable[str]) -> None:
+    """Check that a target may be a job file, which alone takes overrides.
+
+    Raises:
+        UsageError: It is none.
+    """
+    kind = target_kind(path)
+    if kind.is_program or kind is TargetKind.COMMANDS:
+        from holdfast.adapters.targets.overrides import require_no_overrides
+
+        require_no_overrides(path, sets)
+
+
+def _require_no_output(path: str) -> None:
+    """Check that a target is neither data nor a log, which other verbs read.
+
+    Raises:
+        UsageError: It is one of them.
+    """
+    if ending_of(path) in DATA:
+        fix = f"`holdfast inspect {quote(path)}` looks at data"
+        raise UsageError("this is a data file, not a job", where=path, fix=fix)
+    if Path(path).suffix in LOGS:
+        fix = f"`holdfast diagnose {quote(path)}` finds out why a job failed"
+        raise UsageError("this is a log, not a job", where=path, fix=fix)
+
+
+def _require_no_piped_notebook(path: str, text: str) -> None:
+    """Check that standard input is a script.
+
+    Raises:
+        UsageError: It is a notebook.
+    """
+    if path == STANDARD_INPUT and read_cells(text):
+        fix = "save it to a file: `holdfast check notebook.ipynb`"
+        raise UsageError("standard input is a notebook; only scripts can be read from it", where=path, fix=fix)
 
 
 def takes_arguments(path: str) -> bool:
@@ -126,7 +153,7 @@ def takes_arguments(path: str) -> bool:
 
 
 def require_takes_arguments(path: str) -> None:
-    """Object to arguments of what is not a script.
+    """Check that a target is a script, which alone takes arguments.
 
     Raises:
         UsageError: It is none.

@@ -12,7 +12,7 @@ from holdfast.adapters.foreign_files import is_folder
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
 from holdfast.adapters.readers.command_line.edits import place_edits as place_command_edits
-from holdfast.adapters.readers.command_line.launchers import NOT_SAID, is_hidden
+from holdfast.adapters.readers.command_line.launchers import NOT_SAID, Launch, is_hidden
 from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.command_line.words import placed_exports
@@ -55,20 +55,27 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     Raises:
         UsageError: Nothing in it trains, or a script that it runs cannot be read.
     """
-    shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
+    shell = recipes(text) if _is_makefile(path) else text
     batch = read_directives(text, path)
     lines = read_commands(shell, path)
     _note_exported_secrets(lines, shell, path)
-    documents = tuple(
-        with_launch(document, batch) if batch else document
-        for line in lines
-        for document in read_line_documents(line, text, path)
-    )
+    documents = tuple(_batch_documents(lines, text, path, batch))
     documents = documents or tuple(_unknown_document(line, text, path) for line in lines if _is_hidden(line))
     if not documents:
         raise _nothing_trains(lines, path)
     absent = (_unknown_document(line, text, path, NOT_FOUND) for line in lines if _lacks_script(line, path))
     return Target(documents=(*documents, *absent), place_edits=place_edits)
+
+
+def _is_makefile(path: str) -> bool:
+    return Path(path).name.lower() == "makefile" or path.endswith(".mk")
+
+
+def _batch_documents(lines: Iterable[CommandLine], text: str, path: str, batch: Launch | None) -> Iterator[Document]:
+    """Yield the documents of all commands, with the settings of the batch script that they stand in."""
+    for line in lines:
+        documents = read_line_documents(line, text, path)
+        yield from (with_launch(each, batch) for each in documents) if batch else documents
 
 
 def read_line(words: Iterable[str]) -> Target:
@@ -118,7 +125,7 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         path: That source's name; a script and files of settings are looked for from here, then beside it.
 
     Raises:
-        UsageError: It is asked about by itself, runs here, and names a file of settings that is not there.
+        UsageError: It is checked by itself, runs here, and names a file of settings that is not there.
     """
     files = SiblingSettings(*_folders(path, line))
     _add_installed(line, Path(path).parent)
@@ -135,28 +142,57 @@ def _backend(line: CommandLine) -> BackendCapabilities:
 
 def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
     program = line.program
-    if program and program.name.text.startswith(WEB) and _backend(line) is HF_JOBS:
-        values = {"script": program.name.text}
-        at: dict[Key, Place] = {("script",): program.name.place}
-        yield with_launch(Document(path=path, kind="command", text=text, values=values, places=at), line.launch)
-    elif program and recipe_name(program):
+    if program is None:
+        yield from _own_documents(line, text, path, files)
+    elif _is_sent_from_web(line, program):
+        yield _web_document(line, program, text, path)
+    elif recipe_name(program):
         documents = read_recipe_documents(program, _folders(path, line))
         yield from (with_launch(each, line.launch) for each in documents)
-    elif program and (name := _script_name(program)):
-        arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
-        hidden = [program.name.place] * line.launch.hides_arguments
-        arguments = (*[NOT_SAID] * len(hidden), *arguments)
-        places = (*hidden, *(word.place for word in program.arguments))
-        _note_arguments(line, program)
-        add_accelerate_config(line.launch, files)
-        found = read_script_documents(name, _folders(path, line), arguments, files, places)
-        yield from (with_launch(document, line.launch) for document in found)
-        if not found and (document := command_document(line, text, path, files)):
-            yield document
-    elif document := command_document(line, text, path, files):
+    else:
+        yield from _script_documents(line, program, path, files) or _own_documents(line, text, path, files)
+
+
+def _is_sent_from_web(line: CommandLine, program: StartedCommand) -> bool:
+    """True if Hugging Face Jobs loads the script from its address."""
+    return program.name.text.startswith(WEB) and _backend(line) is HF_JOBS
+
+
+def _web_document(line: CommandLine, program: StartedCommand, text: str, path: str) -> Document:
+    """Return the Document of a script that is not on this machine: its address alone is known."""
+    values = {"script": program.name.text}
+    at: dict[Key, Place] = {("script",): program.name.place}
+    return with_launch(Document(path=path, kind="command", text=text, values=values, places=at), line.launch)
+
+
+def _script_documents(line: CommandLine, program: StartedCommand, path: str, files: SiblingSettings) -> list[Document]:
+    """Return the Documents of the script that a command runs; empty if it runs none, or it is not found."""
+    name = _script_name(program)
+    if not name:
+        return []
+    arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
+    hidden = [program.name.place] * line.launch.hides_arguments
+    places = (*hidden, *(word.place for word in program.arguments))
+    _note_arguments(line, program)
+    add_accelerate_config(line.launch, files)
+    given = (*[NOT_SAID] * len(hidden), *arguments)
+    found = read_script_documents(name, _folders(path, line), given, files, places)
+    return [with_launch(document, line.launch) for document in found]
+
+
+def _own_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
+    """Yield the Document of a command whose program is a library's; of one that hides which script it runs, an unknown one."""
+    if document := command_document(line, text, path, files):
         yield document
-    elif program and _is_hidden(line) and any(word.text.endswith(".py") for word in line.words):
+    elif _hides_script(line):
         yield _unknown_document(line, text, path)
+
+
+def _hides_script(line: CommandLine) -> bool:
+    """True if the shell alone knows a command's program, and one of its words is a script."""
+    if line.program is None or not is_hidden(line.program.name) or _script_name(line.program):
+        return False
+    return any(word.text.endswith(".py") for word in line.words)
 
 
 def _note_exported_secrets(lines: Iterable[CommandLine], shell: str, path: str) -> None:
@@ -200,20 +236,24 @@ def _unknown_document(line: CommandLine, text: str, path: str, why: str = HIDDEN
 
 
 def _with_absent(document: Document, *, line: CommandLine, files: SiblingSettings, text: str) -> Document:
-    """Return a document with the files of settings that its command names, and that are surely not there.
+    """Return a document with the files of settings that its command names, and that are surely not there."""
+    absent = _surely_absent(line, files, text)
+    if not absent:
+        return document
+    places: dict[Key, Place] = {(*ABSENT, index): place for index, place in enumerate(absent.values())}
+    values = apply_edits(document.values, [Set(".".join(ABSENT), [*absent])])
+    return replace(document, values=values, places={**document.places, **places})
+
+
+def _surely_absent(line: CommandLine, files: SiblingSettings, text: str) -> dict[str, Place]:
+    """Return the files of settings that a command names and that are surely not there, each with the place of its name.
 
     Nothing is sure where the command runs elsewhere, or where the shell's text may make or bring such a file.
     """
-    elsewhere = not _backend(line).shares_files or is_lost(line.before)
-    if elsewhere or not files.missing or BRINGS.search(text):
-        return document
+    if not _backend(line).shares_files or is_lost(line.before) or not files.missing or BRINGS.search(text):
+        return {}
     named = {files.named(word.text): word.place for word in line.words if word.known}
-    absent = [name for name in named if name in files.missing and _only_read(name, text)]
-    if not absent:
-        return document
-    places: dict[Key, Place] = {(*ABSENT, index): named[name] for index, name in enumerate(absent)}
-    values = apply_edits(document.values, [Set(".".join(ABSENT), absent)])
-    return replace(document, values=values, places={**document.places, **places})
+    return {name: place for name, place in named.items() if name in files.missing and _only_read(name, text)}
 
 
 def _only_read(name: str, text: str) -> bool:

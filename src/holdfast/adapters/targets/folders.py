@@ -177,20 +177,31 @@ def _walk(
         return
     if any(entry.name == ".gitignore" for entry in entries):
         layers = (*layers, _load_ignores(real))
+    for entry in _wanted_entries(entries, layers, exclude):
+        path = _path_in(folder, entry.name)
+        inside = _walk(path, entry.path, layers, exclude) if _is_folder(entry) else [_judge(path)]
+        yield from filter(None, inside)
+
+
+def _path_in(folder: str, name: str) -> str:
+    return name if folder == "." else f"{folder.rstrip(os.sep)}{os.sep}{name}"
+
+
+def _wanted_entries(
+    entries: Iterable[os.DirEntry[str]], layers: Sequence[Patterns], exclude: Patterns | None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield the folders to enter and the files to judge."""
     for entry in entries:
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if _is_wanted(entry, is_folder=is_folder) and not _is_ignored(entry.path, layers, exclude, is_folder=is_folder):
-            path = entry.name if folder == "." else f"{folder.rstrip(os.sep)}{os.sep}{entry.name}"
-            yield from _walk(path, entry.path, layers, exclude) if is_folder else _one(_judge(path))
+        if _is_wanted(entry) and not _is_ignored(entry.path, layers, exclude, is_folder=_is_folder(entry)):
+            yield entry
 
 
-def _one(judged: str | OtherUse | PassedOver | None) -> Iterator[str | OtherUse | PassedOver]:
-    if judged is not None:
-        yield judged
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
 
 
-def _is_wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
-    if is_folder:
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    if _is_folder(entry):
         return entry.name not in LEFT_OUT and not (_has(entry, ENVIRONMENT) or all(_has(entry, name) for name in RUN))
     return Path(entry.name).suffix in MOST_BYTES
 
@@ -235,13 +246,17 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
 
 def _use(path: str, suffix: str, content: bytes) -> str | OtherUse | PassedOver | None:
     if target_kind(path) is TargetKind.JOB:
-        keys = set(TOP_KEYS.findall(content))
-        return path if any(keys >= job for job in JOBS) or _is_misspelt_job(keys) else None
+        return path if _is_job(content) else None
     if b"\0" in content[:LOOKED_AT]:
         return PassedOver(path, "is binary")
-    if suffix in SHELL:
-        return path if STARTS.search(content) else None
-    return path if USES.search(content) else OtherUse()
+    pattern, otherwise = (STARTS, None) if suffix in SHELL else (USES, OtherUse())
+    return path if pattern.search(content) else otherwise
+
+
+def _is_job(content: bytes) -> bool:
+    """True of the file of a job of ours or of another program's, also if a key is misspelt."""
+    keys = set(TOP_KEYS.findall(content))
+    return any(keys >= job for job in JOBS) or _is_misspelt_job(keys)
 
 
 def _is_misspelt_job(keys: Collection[bytes]) -> bool:

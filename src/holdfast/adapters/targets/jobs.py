@@ -134,17 +134,19 @@ def _evaluations_beside(document: Document) -> list[Any] | None:
     given = document.values.get("evaluate")
     if not isinstance(given, list):
         return None
+    return [_evaluation_beside(document, each) if isinstance(each, Mapping) else each for each in given]
 
-    def named(value: Any) -> Any:
-        if isinstance(value, list):
-            return [named(each) for each in value]
-        return (_beside(document, value) or value) if isinstance(value, str) and value else value
 
-    keys = ("dataset", "not_worse_than")
-    return [
-        {**each, **{key: named(each[key]) for key in keys if key in each}} if isinstance(each, Mapping) else each
-        for each in given
-    ]
+def _evaluation_beside(document: Document, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    keys = [key for key in ("dataset", "not_worse_than") if key in evaluation]
+    return {**evaluation, **{key: _each_beside(document, evaluation[key]) for key in keys}}
+
+
+def _each_beside(document: Document, value: Any) -> Any:
+    """Return a path, or a list of paths, as they lead to what they name; any other value as it is."""
+    if isinstance(value, list):
+        return [_each_beside(document, each) for each in value]
+    return (_beside(document, value) or value) if isinstance(value, str) and value else value
 
 
 def _beside(document: Document, path: str) -> str | None:

@@ -24,11 +24,12 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     files = SiblingSettings(Path(), Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
     files.require(arguments, path)
-    by_default = () if arguments or not documents[0].has_defaults else read_by_default(text, path, beside, files)
+    by_default: tuple[Document, ...] = ()
     if arguments:
-        given = Set("launch.arguments", list(arguments))
-        documents = tuple(replace(each, values=apply_edits(each.values, [given])) for each in documents)
-    submits = any(call.name in UV | IMAGES for call in documents[0].calls)
+        documents = _with_arguments(documents, arguments)
+    elif documents[0].has_defaults:
+        by_default = read_by_default(text, path, beside, files)
+    submits = _submits(documents[0])
     if submits:
         # What reads command lines is not imported for a script that sends nothing.
         from holdfast.adapters.targets.submitted import read_submitted
@@ -42,6 +43,16 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
         reads_more=submits or bool(files.asked),
         by_default=by_default,
     )
+
+
+def _with_arguments(documents: Iterable[Document], arguments: Iterable[str]) -> tuple[Document, ...]:
+    given = Set("launch.arguments", list(arguments))
+    return tuple(replace(each, values=apply_edits(each.values, [given])) for each in documents)
+
+
+def _submits(document: Document) -> bool:
+    """True if a script sends jobs to Hugging Face Jobs."""
+    return any(call.name in UV | IMAGES for call in document.calls)
 
 
 def read_by_default(text: str, path: str, beside: SiblingModules, files: SiblingSettings) -> tuple[Document, ...]:

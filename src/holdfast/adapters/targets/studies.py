@@ -82,10 +82,14 @@ def find_job_file(study: Document) -> str:
 def path_beside(value: Any, folders: Iterable[Path]) -> Any:
     """Return the path of a value of a study, from here: it is looked up in these folders; as it is if nothing is there."""
     if isinstance(value, Mapping):
-        value = {**value, "path": path_beside(value["path"], folders)} if "path" in value else value
-        return {**value, "mix": path_beside(value["mix"], folders)} if "mix" in value else value
+        return {**value, **{key: path_beside(value[key], folders) for key in ("path", "mix") if key in value}}
     if isinstance(value, list):
         return [path_beside(each, folders) for each in value]
-    if not isinstance(value, str) or not value or ":" in value:
-        return value
-    return next((str(folder / value) for folder in folders if is_there(folder / value)), value)
+    return _path_in(folders, value) if isinstance(value, str) else value
+
+
+def _path_in(folders: Iterable[Path], name: str) -> str:
+    """Return the path of a file or folder in the first of the folders that has it; else the name."""
+    if not name or ":" in name:
+        return name
+    return next((str(folder / name) for folder in folders if is_there(folder / name)), name)

@@ -7,7 +7,7 @@ files of an image. Source: `run_uv_job` and `run_job` of huggingface_hub 0.34 to
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from holdfast.adapters.readers.command_line.commands import read_program_lines
 from holdfast.adapters.readers.command_line.launched import with_launch
@@ -46,19 +46,31 @@ def read_submitted(documents: Sequence[Document]) -> Iterator[Document]:
 
 def _sent(document: Document, call: Call) -> Iterator[Document]:
     launch = _launch(document, call)
-    if call.name in UV:
-        script = call.positional[0] if call.positional else call.arguments.get("script")
-        if isinstance(script, str):
-            folders = (Path(), Path(document.path).parent)
-            found = read_script_documents(script, folders, _arguments(call), SiblingSettings(*folders))
-            others = (each for each in found if Path(each.path).resolve() != Path(document.path).resolve())
-            yield from (with_launch(each, launch) for each in others)
-        return
+    documents = _sent_script(document, call) if call.name in UV else _sent_command(document, call)
+    yield from (with_launch(each, launch) for each in documents)
+
+
+def _sent_script(document: Document, call: Call) -> Iterator[Document]:
+    """Yield the documents of the script that `run_uv_job` sends, unless it is the one that calls it."""
+    script = call.positional[0] if call.positional else call.arguments.get("script")
+    if isinstance(script, str):
+        folders = (Path(), Path(document.path).parent)
+        found = read_script_documents(script, folders, _arguments(call), SiblingSettings(*folders))
+        yield from (each for each in found if Path(each.path).resolve() != Path(document.path).resolve())
+
+
+def _sent_command(document: Document, call: Call) -> Iterator[Document]:
+    """Yield the documents of the command that `run_job` sends."""
     command = call.positional[1] if len(call.positional) > 1 else call.arguments.get("command")
     place = document.place(f"{call.key}.command") if "command" in call.arguments else call.place
-    if isinstance(command, list | tuple) and all(isinstance(word, str) for word in command):
+    if _is_words(command):
         for line in read_program_lines([Word(word, place, quoted=" " in word) for word in command]):
-            yield from (with_launch(each, launch) for each in read_line_documents(line, document.text, document.path))
+            yield from read_line_documents(line, document.text, document.path)
+
+
+def _is_words(value: Any) -> TypeGuard[Sequence[str]]:
+    """True of a list or a tuple of strings, all of them known."""
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
 
 
 def _arguments(call: Call) -> tuple[str, ...] | None:
@@ -66,27 +78,36 @@ def _arguments(call: Call) -> tuple[str, ...] | None:
     given = call.arguments.get("script_args")
     if given is None:
         return () if not call.open else None
-    known = isinstance(given, list | tuple) and all(isinstance(word, str) for word in given)
-    return tuple(given) if known else None
+    return tuple(given) if _is_words(given) else None
 
 
 def _launch(document: Document, call: Call) -> Launch:
     launch = Launch((), by=("hf jobs uv run" if call.name in UV else "hf jobs run",))
     launch.say(BACKEND_KEY, HF_JOBS.name, call.name_place)
     for name, value in call.arguments.items():
-        _note(launch, name, value, document.place(f"{call.key}.{name}"))
+        place = document.place(f"{call.key}.{name}")
+        if name in KEYS and value is not None:
+            launch.say(KEYS[name], value, place)
+        else:
+            _note_group(launch, name, value, place)
     return launch
 
 
-def _note(launch: Launch, name: str, value: Any, place: Place) -> None:
-    if name in KEYS and value is not None:
-        launch.say(KEYS[name], value, place)
-    elif name == "dependencies" and isinstance(value, list | tuple):
-        for requirement in value:
-            launch.add(REQUIREMENTS, requirement, place)
-    elif name == "secrets" and isinstance(value, Mapping):
-        launch.say("environment.secrets", [str(each) for each in value], place)
-    elif name == "env" and isinstance(value, Mapping):
-        for variable, setting in value.items():
-            if NAME.fullmatch(str(variable)):
-                launch.say(f"environment.variables.{variable}", setting, place)
+def _note_group(launch: Launch, name: str, value: Any, place: Place) -> None:
+    """Note an argument of the call that holds several settings of a job."""
+    match value:
+        case list() | tuple() if name == "dependencies":
+            for requirement in value:
+                launch.add(REQUIREMENTS, requirement, place)
+        case Mapping() if name == "secrets":
+            launch.say("environment.secrets", [*map(str, value)], place)
+        case Mapping() if name == "env":
+            _note_variables(launch, value, place)
+        case _:
+            pass
+
+
+def _note_variables(launch: Launch, variables: Mapping[Any, Any], place: Place) -> None:
+    for name, setting in variables.items():
+        if NAME.fullmatch(str(name)):
+            launch.say(f"environment.variables.{name}", setting, place)
