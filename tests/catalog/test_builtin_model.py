@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.catalog.builtin import MADE
+from holdfast.catalog.models.builtin_models import MADE
 from tests.helpers.forked import fork
 from tests.helpers.sampling import sampled
 from tests.helpers.tiny import quiet_environment

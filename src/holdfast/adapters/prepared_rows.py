@@ -5,7 +5,7 @@ the rows: the folder is not replaced; a rename that fails. Not covered: streams.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import file_digest
 from pathlib import Path
@@ -109,22 +109,35 @@ def write_rows(
 
 
 def _require_own(folder: Path) -> None:
-    """Object to a folder with anything that holdfast did not write there.
+    """Check that holdfast wrote all that a folder holds.
 
     Raises:
-        UsageError: There is such a thing.
+        UsageError: There is something else in it.
     """
     if not folder.exists():
         return
-    present = {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
-    record = read_record(folder)
+    present, record = _names_in(folder), read_record(folder)
     if present and record is None:
         what = f"{folder} exists already, and does not hold rows that holdfast prepared"
         raise UsageError(what, where="--save", fix="name another folder")
-    written = {RECORD, CARD, *(Path(each.file).name for each in record.files.values())} if record else set()
-    if others := sorted(name for name in present if name not in written or not (folder / name).is_file()):
+    written = _written_names(record) if record else set()
+    if others := sorted(_others(folder, present, written)):
         what = f"{folder} cannot be replaced: it has {', '.join(others[:MOST_NAMES])}, which holdfast did not write"
         raise UsageError(what, where="--save", fix="move it out of the folder, or name another folder")
+
+
+def _names_in(folder: Path) -> set[str]:
+    """Return the names in a folder; of a file, an empty one."""
+    return {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
+
+
+def _others(folder: Path, present: Iterable[str], written: Container[str]) -> Iterator[str]:
+    """Yield the names of what holdfast did not write; folders are none of its."""
+    yield from (name for name in present if name not in written or not (folder / name).is_file())
+
+
+def _written_names(record: RowsRecord) -> set[str]:
+    return {RECORD, CARD, *(Path(each.file).name for each in record.files.values())}
 
 
 def _replace(folder: Path, new: Path) -> None:

@@ -52,18 +52,15 @@ class LocalBackend:
         """Return what the files of the guard say about the attempt."""
         process = _process(attempt_id)
         try:
-            # In this order: a process that is gone has already written its exit code, if ever.
-            alive = process.is_alive or process.has_ranks
-            ended = process.has_exit_code and not process.has_ranks
-            exit_code = process.exit_code if ended else None
+            is_alive, has_ended, exit_code = _signs(process)
         except OSError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")
-        if not ended and (orphans := process.orphans()):
+        if not has_ended and (orphans := process.orphans()):
             because = (
                 f"its folder was deleted, and {len(orphans)} of its processes are alive: `holdfast stop` ends them"
             )
             return PollResult(answer=Liveness.UNKNOWN, because=because)
-        if ended or not alive:
+        if has_ended or not is_alive:
             return PollResult(answer=Liveness.ENDED, exit_code=exit_code, ended_s=process.last_sign_s)
         return PollResult(answer=Liveness.ALIVE)
 
@@ -82,3 +79,15 @@ class LocalBackend:
 
 def _process(folder: str) -> GuardedProcess:
     return GuardedProcess(Path(folder), folder)
+
+
+def _signs(process: GuardedProcess) -> tuple[bool, bool, int | None]:
+    """Return whether a process is alive, whether it is known to have ended, and its exit code.
+
+    Raises:
+        OSError: They cannot be read.
+    """
+    # In this order: a process that is gone has already written its exit code, if ever.
+    is_alive = process.is_alive or process.has_ranks
+    has_ended = process.has_exit_code and not process.has_ranks
+    return is_alive, has_ended, process.exit_code if has_ended else None

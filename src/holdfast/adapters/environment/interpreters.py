@@ -53,10 +53,15 @@ def select_interpreter(
     if header := read_header(source, path):
         missing = [*find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))]
         return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
-    cells = load_text(Path(path)) if is_notebook(path) else None
-    declared = find_declared(path, cells or source)
+    declared = _find_declared(path, source)
     hosted = _host_interpreters(declared, source) if declared.kind == "notebook" else ()
     return _select_for_project(declared, source, (*added, *hosted))
+
+
+def _find_declared(path: str, source: str) -> ProjectRequirements:
+    """Return the requirements that a script declares; of a notebook, whose cells `source` is, by the file itself."""
+    cells = load_text(Path(path)) if is_notebook(path) else None
+    return find_declared(path, cells or source)
 
 
 def _host_interpreters(declared: ProjectRequirements, source: str) -> Iterator[str]:
@@ -97,17 +102,27 @@ def is_made(words: Sequence[str]) -> bool:
 def _select_for_project(declared: ProjectRequirements, source: str, added: Sequence[str]) -> tuple[str, ...]:
     """Return the words that run a script with what its project declares."""
     if declared.kind in ("environment", "nothing"):
-        python = _python_of(Path(declared.path)) if declared.path else sys.executable
-        missing = [*find_missing(added)]
-        return (python,) if not missing else (*_uv(missing), "--python", python, *_with(added), "python")
+        return _select_installed(declared, added)
     open_requirements = [each for each in declared.requirements if not each.constraint and not each.unknown]
     needed = [written(each) for each in open_requirements if _is_needed(each.name, source)]
     missing = [*find_missing([*needed, *added], declared.python)]
     if not missing:
         return (sys.executable,)
+    requested = _with([*map(written, open_requirements), *added])
+    return (*_uv(missing), "--isolated", *_uv_options(declared), *requested, "python")
+
+
+def _select_installed(declared: ProjectRequirements, added: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that run a script in the environment around it, with what a launcher adds."""
+    python = _python_of(Path(declared.path)) if declared.path else sys.executable
+    missing = [*find_missing(added)]
+    return (python,) if not missing else (*_uv(missing), "--python", python, *_with(added), "python")
+
+
+def _uv_options(declared: ProjectRequirements) -> list[str]:
+    """Return the options of uv for the Python and the day that a project declares."""
     values = {"--exclude-newer": declared.before, "--python": declared.python}
-    options = [word for name, value in values.items() if value for word in (name, value)]
-    return (*_uv(missing), "--isolated", *options, *_with([*map(written, open_requirements), *added]), "python")
+    return [word for name, value in values.items() if value for word in (name, value)]
 
 
 def _is_needed(name: str, source: str) -> bool:
@@ -152,21 +167,22 @@ def find_missing(requirements: Iterable[str], python: str = "") -> Iterator[str]
     """
     if python and not _runs(python):
         yield f"Python {python}"
-    for text in requirements:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            yield text  # uv will say what is wrong with it
-            continue
-        if requirement.marker and not requirement.marker.evaluate():
-            continue
-        try:
-            # `2.13.0+cpu` meets `==2.13.0`: a local version is the same release, built for this machine.
-            if requirement.specifier.contains(version(requirement.name), prereleases=True):
-                continue
-        except PackageNotFoundError:
-            pass
-        yield text
+    yield from (text for text in requirements if not _is_met(text))
+
+
+def _is_met(text: str) -> bool:
+    """True if this environment has what a requirement names, or the requirement does not apply to it."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return False  # uv will say what is wrong with it
+    if requirement.marker and not requirement.marker.evaluate():
+        return True
+    try:
+        # `2.13.0+cpu` meets `==2.13.0`: a local version is the same release, built for this machine.
+        return requirement.specifier.contains(version(requirement.name), prereleases=True)
+    except PackageNotFoundError:
+        return False
 
 
 def find_modules_elsewhere(path: str, source: str, added: Sequence[str] = ()) -> Iterator[str]:
@@ -177,14 +193,17 @@ def find_modules_elsewhere(path: str, source: str, added: Sequence[str] = ()) ->
         source: Its text.
         added: Requirements that a launcher adds.
     """
-    header = read_header(source, path)
-    cells = load_text(Path(path)) if is_notebook(path) else None
-    declared = () if header else find_declared(path, cells or source).requirements
-    texts = header.get("dependencies", ()) if header else [written(each) for each in declared if not each.unknown]
-    for name in sorted({name for text in (*texts, *added) for name in _packages_of(text)}):
-        known = load_packages().get(name)
+    for name in sorted({name for text in (*_declared_texts(path, source), *added) for name in _packages_of(text)}):
         if not _version_of(name):
+            known = load_packages().get(name)
             yield from known.imports if known else _usual_modules(name)
+
+
+def _declared_texts(path: str, source: str) -> list[str]:
+    """Return the requirements that a script declares, as PEP 508 writes them."""
+    if header := read_header(source, path):
+        return [*header.get("dependencies", ())]
+    return [written(each) for each in _find_declared(path, source).requirements if not each.unknown]
 
 
 def _usual_modules(name: str) -> Iterator[str]:
@@ -203,8 +222,12 @@ def _packages_of(text: str) -> Iterator[str]:
     if requirement.marker and not requirement.marker.evaluate():
         return
     yield canonicalize_name(requirement.name)
-    wanted = (Requirement(each) for each in (_requires_of(requirement.name) if requirement.extras else ()))
-    for each in wanted:
+    if requirement.extras:
+        yield from _packages_of_extras(requirement)
+
+
+def _packages_of_extras(requirement: Requirement) -> Iterator[str]:
+    for each in map(Requirement, _requires_of(requirement.name)):
         if each.marker and any(each.marker.evaluate({"extra": extra}) for extra in requirement.extras):
             yield canonicalize_name(each.name)
 

@@ -7,7 +7,7 @@ Source: `Trainer._push_from_checkpoint` of transformers 5.23, which uploads over
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -72,17 +72,34 @@ def download_checkpoint(address: str, to: Path, environ: Mapping[str, str]) -> P
     )
     if to.exists():
         rmtree(to)  # what a supervisor that was killed left of it
-    name, stored = _select(place, tree, address)
-    if not place.folder and name != LAST and any(path.startswith(f"{LAST}/") for path in tree.files or ()):
-        _download(place.repository, tree.commit, f"{LAST}/{STATE}", to, environ)
-        if (step_in(to / LAST) or 0) >= _number(name):
-            name, stored = _select(replace(place, folder=LAST), tree, address)
+    name, stored = _select_newest(place, tree, to, address, environ)
     _download(place.repository, tree.commit, f"{name}/*", to, environ)
     folder = to / name
     _compare(folder, stored, address)
     _remove_unlisted(folder)
     numbered = to / f"checkpoint-{_step_of(folder, address)}"
     return folder if folder == numbered else folder.rename(numbered)
+
+
+def _select_newest(
+    place: HubCheckpoint, tree: RepoTree, to: Path, address: str, environ: Mapping[str, str]
+) -> tuple[str, dict[str, StoredFile]]:
+    """Return the folder of a checkpoint, as `_select`; `last-checkpoint`, if its state says that it is as new as the newest numbered one.
+
+    Raises:
+        UsageError: There is none.
+        SourceError: The state cannot be downloaded.
+    """
+    name, stored = _select(place, tree, address)
+    if not place.folder and name != LAST and _has_folder(tree, LAST):
+        _download(place.repository, tree.commit, f"{LAST}/{STATE}", to, environ)
+        if (step_in(to / LAST) or 0) >= _number(name):
+            return _select(replace(place, folder=LAST), tree, address)
+    return name, stored
+
+
+def _has_folder(tree: RepoTree, folder: str) -> bool:
+    return any(path.startswith(f"{folder}/") for path in tree.files or ())
 
 
 def _select(place: HubCheckpoint, tree: RepoTree, address: str) -> tuple[str, dict[str, StoredFile]]:
@@ -96,15 +113,25 @@ def _select(place: HubCheckpoint, tree: RepoTree, address: str) -> tuple[str, di
     if tree.files is None:
         fix = "look at its name, its revision, and at the token"
         raise UsageError(f"the Hub has no model {place.repository} that you may see", where=address, fix=fix)
-    folders = {str(PurePosixPath(path).parent) for path in tree.files}
-    has = sorted(filter(NUMBERED.fullmatch, folders), key=_number, reverse=True) + [LAST] * (LAST in folders)
+    has = _checkpoint_folders(tree.files)
     name = place.folder or next(iter(has), "")
     stored = {path.removeprefix(f"{name}/"): each for path, each in tree.files.items() if path.startswith(f"{name}/")}
     if not name or not stored:
-        what = f"{place.repository} has no {place.folder or 'checkpoint'}"
-        offered = f"it has {', '.join(has[:3])}" if has else 'transformers pushes one with `hub_strategy: "checkpoint"`'
-        raise UsageError(what, where=address, fix=offered)
+        raise _no_checkpoint(place, has, address)
     return name, stored
+
+
+def _checkpoint_folders(paths: Iterable[str]) -> list[str]:
+    """Return the folders of checkpoints that files are in: the highest number first, `last-checkpoint` last."""
+    folders = {str(PurePosixPath(path).parent) for path in paths}
+    return sorted(filter(NUMBERED.fullmatch, folders), key=_number, reverse=True) + [LAST] * (LAST in folders)
+
+
+def _no_checkpoint(place: HubCheckpoint, has: Sequence[str], address: str) -> UsageError:
+    """Return the error that a repository has no such checkpoint, with those that it has."""
+    what = f"{place.repository} has no {place.folder or 'checkpoint'}"
+    offered = f"it has {', '.join(has[:3])}" if has else 'transformers pushes one with `hub_strategy: "checkpoint"`'
+    return UsageError(what, where=address, fix=offered)
 
 
 def _number(folder: str) -> int:
@@ -135,7 +162,7 @@ def _download(repository: str, commit: str | None, pattern: str, to: Path, envir
 
 
 def _compare(folder: Path, stored: Mapping[str, StoredFile], address: str) -> None:
-    """Object to files that are not those of the repository.
+    """Check that the files are those of the repository.
 
     Raises:
         SourceError: One is missing, or another.

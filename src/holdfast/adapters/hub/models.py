@@ -28,14 +28,23 @@ def fetch_model(asking: HubSession, reference: Reference) -> ModelFacts:
     repo = fetch_repo(asking, "model", name, revision)
     if not repo.exists or repo.commit is None:
         return ModelFacts(files=None, repo=repo)
-    names = wanted(repo.files) if repo.readable else ()
+    found = _fetch_texts(asking, repo, revision) if repo.readable else {}
+    info = fetch_info(asking, "model", name, revision) or {}
+    return replace(model_of(repo.files, found, repo=repo), parameters=parse_parameters(info))
+
+
+def _fetch_texts(asking: HubSession, repo: Repo, revision: str | None) -> dict[str, str]:
+    """Return the texts of a model's small files, by their names.
+
+    Raises:
+        SourceError: The Hub does not give one of them.
+    """
+    names = wanted(repo.files)
     texts = asking.together(*(partial(fetch_text, asking, repo, revision, path) for path in names))
     lost = next((each for each in texts if isinstance(each, SourceError)), None)
     if lost:
         raise lost
-    found = {path: text for path, text in zip(names, texts, strict=True) if text is not None}
-    info = fetch_info(asking, "model", name, revision) or {}
-    return replace(model_of(repo.files, found, repo=repo), parameters=parse_parameters(info))
+    return {path: text for path, text in zip(names, texts, strict=True) if text is not None}
 
 
 def fetch_text(asking: HubSession, repo: Repo, revision: str | None, path: str) -> str | None:

@@ -170,7 +170,7 @@ class HubTransport:
 
     def _try(self, request: HubRequest, token: str | None, deadline_s: float) -> Reply:
         self._reach.require(request.url)
-        hub, http = import_module("huggingface_hub"), _transport()
+        hub, http = import_module("huggingface_hub"), http_library()
         left_s = min(self._patience_s, deadline_s - time.monotonic())
         if left_s <= 0:
             raise SourceError(f"{_who(request)} took too long", where=request.url, fix=TRY_AGAIN)
@@ -238,7 +238,7 @@ def _headers(request: HubRequest, token: str | None, version: str) -> Mapping[st
     return {**own, "authorization": f"Bearer {token}"}
 
 
-def _transport() -> ModuleType:
+def http_library() -> ModuleType:
     """Return the HTTP library that huggingface_hub rests on: httpx to 1.x, httpx2 from 2.0 on."""
     origin: str = import_module("huggingface_hub.errors").HTTPError.__module__
     return import_module(origin.partition(".")[0])

@@ -4,6 +4,8 @@ Covered: what the builders `json`, `csv`, `parquet`, `arrow` and `text` read by 
 their splits; what `save_to_disk` wrote. Not covered: other builders and endings, and arguments that change how files are read.
 """
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -69,21 +71,34 @@ def _splits(start: Path, files: DataFiles) -> Splits:
     """
     if files.reader in (SAVED, FOLDER):
         (name,) = files.names
-        folder = start / expanded(name)
-        if not folder.is_dir():
-            raise BadDataError(f"there is no folder `{name}`{did_you_mean(folder, name)}", folder)
-        if files.reader == FOLDER:
-            return find_splits(folder)
-        if not is_saved(folder):
-            raise BadDataError(f"`{name}` was not written by `save_to_disk`", folder)
-        return saved_splits(folder)
-    splits = {split: [path for name in names for path in _files(start, name)] for split, names in files.splits}
-    kinds = {READ.get(ending_of(path)) for paths in splits.values() for path in paths}
+        return _folder_splits(start / expanded(name), name, files.reader)
+    splits = {split: _files_of(start, names) for split, names in files.splits}
+    kinds = {READ.get(ending_of(path)) for path in chain.from_iterable(splits.values())}
     if files.reader not in KINDS or kinds != {files.reader}:
         raise SourceError(
             f"how `{files.reader}` reads these files is not known", where=files.names[0], fix="name one file"
         )
     return splits
+
+
+def _folder_splits(folder: Path, name: str, reader: str) -> Splits:
+    """Return the files of each split of a folder.
+
+    Raises:
+        BadDataError: It is not here, or not what the reader takes.
+        SourceError: Its files are read in a way that holdfast does not know.
+    """
+    if not folder.is_dir():
+        raise BadDataError(f"there is no folder `{name}`{did_you_mean(folder, name)}", folder)
+    if reader == FOLDER:
+        return find_splits(folder)
+    if not is_saved(folder):
+        raise BadDataError(f"`{name}` was not written by `save_to_disk`", folder)
+    return saved_splits(folder)
+
+
+def _files_of(start: Path, names: Iterable[str]) -> list[Path]:
+    return [path for name in names for path in _files(start, name)]
 
 
 def _files(start: Path, name: str) -> list[Path]:

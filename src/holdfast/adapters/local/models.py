@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 from holdfast.adapters.foreign_files import expanded, read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_tensor_header
-from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
+from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.catalog.models.builtin_models import builtin_model, builtin_tensors
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts

@@ -151,18 +151,32 @@ async def _hand_on_reads(
             return
         head = first + await reader.readuntil(b"\r\n\r\n")
         method, target, *_ = head.decode("latin-1").split(" ")
-        host = urlsplit(target if "//" in target else f"//{target}").hostname or ""
-        if method == "CONNECT" and is_allowed(host, allowed) and not is_local(host):
+        if _opens_tunnel(method, target, allowed):
             requests.write(head)
-            first = await reader.read(1)
-            continue
-        if not is_read(method, target) or ("//" in target and not is_allowed(host, allowed)):
+        elif _is_refused(method, target, allowed):
             writer.write(REFUSED)
             requests.close()
             return
-        requests.write(head + await reader.readexactly(_length(head)))
+        else:
+            requests.write(head + await reader.readexactly(_length(head)))
         first = await reader.read(1)
     requests.write_eof()
+
+
+def _opens_tunnel(method: str, target: str, allowed: tuple[str, ...]) -> bool:
+    """True of a `CONNECT` to a host that may be contacted."""
+    host = _host_of(target)
+    return method == "CONNECT" and is_allowed(host, allowed) and not is_local(host)
+
+
+def _is_refused(method: str, target: str, allowed: tuple[str, ...]) -> bool:
+    """True of a request that does not read, or that goes through a proxy to a host that may not be contacted."""
+    return not is_read(method, target) or ("//" in target and not is_allowed(_host_of(target), allowed))
+
+
+def _host_of(target: str) -> str:
+    """Return the host of a request's target: of an address, or of `host:port`."""
+    return urlsplit(target if "//" in target else f"//{target}").hostname or ""
 
 
 def _line(**fields: Any) -> bytes:

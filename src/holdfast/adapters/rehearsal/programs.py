@@ -25,6 +25,7 @@ from holdfast.core.text import Place
 COMMAND: Final = "--"
 FLAG: Final = "--"
 TRL: Final = "trl"
+NAME_SCRIPT: Final = "name the script, with its arguments after `--`"
 VARIABLES: Final = "environment.variables."
 NUMBERED: Final = frozenset(
     {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"}
@@ -118,34 +119,47 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
     Raises:
         UsageError: It runs nothing that trains, or words of it are known to the shell alone.
     """
-    fix = "name the script, with its arguments after `--`"
     unfound = ""
     for line in read_commands(text, where, os.environ):
         program = line.program
         if program is None:
             continue
         variables = _variables(line, text, where)
-        started = _started(program, variables)
-        if started is None:
-            unfound = program.name.text if program.kind == "module" else unfound
-            continue
-        words = [program.name, *program.arguments]
-        if unknown := next((word for word in words if not word.known), None):
-            raise UsageError(f"`{unknown.text}` is computed by the shell", where=where, fix=fix)
-        given: dict[str, Any] = {
-            "local": local,
-            "launched_by": _launchers(line),
-            "variables": variables,
-            "flags": _flags(program.arguments),
-            "added": tuple(map(str, line.launch.values.get(REQUIREMENTS, ()))),
-        }
-        rest = [word.text for word in program.arguments]
-        if started.path == TRL and rest:
-            return Program(path=OWN + rest[0], source="", arguments=tuple(rest[1:]), **given)
-        source = "" if started.path.startswith(OWN) else read_text(started.path)
-        return Program(path=started.path, source=source, arguments=tuple(rest), module=started.module, **given)
+        if started := _started(program, variables):
+            _require_known([program.name, *program.arguments], where)
+            return _started_program(line, program, started, variables, local=local)
+        if program.kind == "module":
+            unfound = program.name.text
     module = f": the module `{unfound}` lies neither in this folder nor in `src` or PYTHONPATH" if unfound else ""
-    raise UsageError(f"{where} runs no script of Python and no command of TRL{module}", where=where, fix=fix)
+    raise UsageError(f"{where} runs no script of Python and no command of TRL{module}", where=where, fix=NAME_SCRIPT)
+
+
+def _require_known(words: Sequence[Word], where: str) -> None:
+    """Check that the shell computes none of the words.
+
+    Raises:
+        UsageError: It computes one.
+    """
+    if unknown := next((word for word in words if not word.known), None):
+        raise UsageError(f"`{unknown.text}` is computed by the shell", where=where, fix=NAME_SCRIPT)
+
+
+def _started_program(
+    line: CommandLine, program: StartedCommand, started: "StartedFile", variables: Mapping[str, str], *, local: bool
+) -> Program:
+    """Return the program of a command whose words are all known."""
+    given: dict[str, Any] = {
+        "local": local,
+        "launched_by": _launchers(line),
+        "variables": variables,
+        "flags": _flags(program.arguments),
+        "added": tuple(map(str, line.launch.values.get(REQUIREMENTS, ()))),
+    }
+    rest = tuple(word.text for word in program.arguments)
+    if started.path == TRL and rest:
+        return Program(path=OWN + rest[0], source="", arguments=rest[1:], **given)
+    source = "" if started.path.startswith(OWN) else read_text(started.path)
+    return Program(path=started.path, source=source, arguments=rest, module=started.module, **given)
 
 
 def _flags(words: Sequence[Word]) -> dict[str, Place]:

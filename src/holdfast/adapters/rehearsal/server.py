@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -188,33 +188,35 @@ class RehearsalServer:
             part_requests: What to play; each has a folder of its own.
             limit_s: Time that each may take.
             limit_bytes: Memory that each may take.
-            then: Told what each has left as it ends; what it returns is played as well.
+            then: Is called with the result of each part as it ends; what it returns is played as well.
             on_wait: Called again and again meanwhile.
 
         Returns:
-            What each has left, in the order in which they were begun.
+            The results, in the order in which the parts were begun.
         """
-        begun, left, weighed_s = (
-            [self._begin(each) for each in part_requests],
-            dict[str, PartResult](),
-            time.monotonic(),
-        )
+        begun, left = list(map(self._begin, part_requests)), dict[str, PartResult]()
+        weighing = _every(WEIGH_S)
         while running := [each for each in begun if each.part_request.folder not in left]:
             self._hear()
             on_wait()
-            if weigh := time.monotonic() - weighed_s > WEIGH_S:
-                weighed_s = time.monotonic()
-            for part in running:
-                if part.pid and not part.over and (over := _over(part, limit_s, limit_bytes, weigh=weigh)):
-                    part.over = over
-                    self._end(part)
-                if self._process.poll() is not None:
-                    part.over, part.ended_s = "the environment's server has ended", time.monotonic()
+            self._watch(running, limit_s, limit_bytes, weigh=next(weighing))
             for part in [each for each in running if each.ended_s]:
-                left[part.part_request.folder] = read_played(part)
-                if (more := then(left[part.part_request.folder])) and self.alive:
-                    begun.append(self._begin(more))
+                result = left[part.part_request.folder] = read_played(part)
+                begun += self._follow(then(result))
         return [left[each.part_request.folder] for each in begun]
+
+    def _watch(self, running: Sequence[_RunningPart], limit_s: float, limit_bytes: int, *, weigh: bool) -> None:
+        """End parts that are over a limit, and note it if the server itself has ended."""
+        for part in running:
+            if part.pid and not part.over and (over := _over(part, limit_s, limit_bytes, weigh=weigh)):
+                part.over = over
+                self._end(part)
+            if not self.alive:
+                part.over, part.ended_s = "the environment's server has ended", time.monotonic()
+
+    def _follow(self, part_request: PartRequest | None) -> list[_RunningPart]:
+        """Begin the part that follows another, if there is one and the server lives."""
+        return [self._begin(part_request)] if part_request and self.alive else []
 
     def _begin(self, part_request: PartRequest) -> _RunningPart:
         """Have the server play a part."""
@@ -254,6 +256,15 @@ class RehearsalServer:
                 os.kill(part.pid, signal.SIGUSR1)
                 self._clock.sleep(STACKS_S)
             os.killpg(part.pid, signal.SIGKILL)
+
+
+def _every(interval_s: float) -> Iterator[bool]:
+    """Yield True once an interval has passed since it began, or since the last True; False before that."""
+    last_s = time.monotonic()
+    while True:
+        is_due = time.monotonic() - last_s > interval_s
+        last_s = time.monotonic() if is_due else last_s
+        yield is_due
 
 
 def outer_pid(pid: int, server: int, *, sandboxed: bool) -> int:

@@ -79,24 +79,31 @@ def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
     if at and (schema := _bare_schema(file, path, size)):
         yield schema
         at = schema.body
-    while at < size:
-        file.seek(at)
-        head = file.read(FILE_HEAD_BYTES)
-        if head == END:
-            return
-        old = head[:4] != CONTINUES  # before Arrow 0.15 there was no such mark
-        length = int.from_bytes(head[:4] if old else head[4:], "little", signed=True)
-        begin = at + (4 if old else FILE_HEAD_BYTES)
-        if not length:
-            return
-        if not 0 < length <= LARGEST_METADATA:
-            raise BadDataError(f"{path} is not an Arrow file, or is damaged {_at(at)}", path)
-        file.seek(begin)
-        message = _message(file.read(length), path, at, begin + length)
-        if message.start + message.length > size:
-            raise BadDataError(f"{path} is cut off: a part {_at(at)} is longer than what is there", path)
+    while at < size and (message := _next_message(file, path, at, size)):
         yield message
         at += message.length
+
+
+def _next_message(file: IO[bytes], path: Path, at: int, size: int) -> ArrowMessage | None:
+    """Return the message that begins at a place; None where the mark of the end stands, which has no length."""
+    file.seek(at)
+    before, length = _prefix(file.read(FILE_HEAD_BYTES))
+    if not length:
+        return None
+    if not 0 < length <= LARGEST_METADATA:
+        raise BadDataError(f"{path} is not an Arrow file, or is damaged {_at(at)}", path)
+    file.seek(at + before)
+    message = _message(file.read(length), path, at, at + before + length)
+    if message.start + message.length > size:
+        raise BadDataError(f"{path} is cut off: a part {_at(at)} is longer than what is there", path)
+    return message
+
+
+def _prefix(head: bytes) -> tuple[int, int]:
+    """Return how many bytes stand before a message's metadata, and how many the metadata are."""
+    if head.startswith(CONTINUES):
+        return FILE_HEAD_BYTES, int.from_bytes(head[4:], "little", signed=True)
+    return 4, int.from_bytes(head[:4], "little", signed=True)  # before Arrow 0.15 there was no such mark
 
 
 def _bare_schema(file: IO[bytes], path: Path, size: int) -> ArrowMessage | None:

@@ -32,28 +32,40 @@ def conform(frame: Any, actual: Columns, wanted: Columns) -> Any:
     for name in frame.columns:
         if name not in wanted:
             raise MisfitError(name, "is a column that the first file does not have")
-    return pl.DataFrame([_series(frame, name, actual.get(name), kind) for name, kind in wanted.items()])
+    return pl.DataFrame(
+        [
+            _series(frame[name], name, actual[name], kind) if name in actual else _nulls(name, frame.height)
+            for name, kind in wanted.items()
+        ]
+    )
 
 
-def _series(frame: Any, name: str, actual: Type | None, wanted: Type) -> Any:
-    if actual is None:
-        return pl.Series(name, [None] * frame.height, dtype=pl.Null)
-    series = frame[name]
-    if hasattr(series.dtype, "ext_storage"):
-        series = series.ext.storage()
-    target = widest(series.dtype)
+def _nulls(name: str, height: int) -> Any:
+    return pl.Series(name, [None] * height, dtype=pl.Null)
+
+
+def _series(series: Any, name: str, actual: Type, wanted: Type) -> Any:
     if not castable(actual, wanted):
         raise MisfitError(name, f"is {actual} here, and {wanted} in the first file")
+    stored = _stored(series)
+    target = widest(stored.dtype)
     try:
-        wide = series.cast(target)
+        wide = stored.cast(target)
+        if actual == wanted:
+            return wide
         # Only a cast that is not strict puts keys in order and adds those that are missing; so it changes no value.
-        shaped = wide if actual == wanted else wide.cast(_reshaped(wanted, target), strict=False)
-        cast = shaped if actual == wanted else shaped.cast(_dtype_like(wanted, shaped.dtype))
+        shaped = wide.cast(_reshaped(wanted, target), strict=False)
+        cast = shaped.cast(_dtype_like(wanted, shaped.dtype))
     except PolarsError as error:
         raise MisfitError(name, f"is {actual} here, and {wanted} in the first file") from error
     if _narrows(actual, wanted) and not cast.cast(shaped.dtype).equals(shaped):
         raise MisfitError(name, f"has fractions here, and is {wanted} in the first file")
     return cast
+
+
+def _stored(series: Any) -> Any:
+    """Return a column of an extension type as what it stores."""
+    return series.ext.storage() if hasattr(series.dtype, "ext_storage") else series
 
 
 def _narrows(actual: Type, wanted: Type) -> bool:

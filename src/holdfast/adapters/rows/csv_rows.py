@@ -297,29 +297,45 @@ def _pieces(
     batch: Sequence[Record], table: CsvRecords, columns: Columns, start: int
 ) -> Iterator[RowChunk | UnreadablePart]:
     """Yield the rows of a batch, and those that cannot be read between them."""
-    good = [record for record in batch if not record.fault]
-    numbers = {name: str(at) for at, name in enumerate(table.names) if name in columns}
-    names = [name for name in columns if name in numbers]
-    texts = _texts(len(table.names), [record.cells for record in good]).select(numbers[name] for name in names)
-    frame = texts.select(_cast(pl.col(numbers[name]), columns[name]) for name in names)
-    lost = zip(names, texts.null_count().row(0), frame.null_count().row(0), strict=True) if names else ()
-    faults = {
-        id(good[row]): _misfit(name, texts[numbers[name]][row], columns[name])
-        for name in (name for name, before, after in lost if before != after)
-        for row in (frame[numbers[name]].is_null() & texts[numbers[name]].is_not_null()).arg_true().to_list()
-    }
-    frame.columns = names
+    good = [record.cells for record in batch if not record.fault]
+    frame, misfits = _frame(good, table.names, columns)
+    of_good = iter(misfits)
+    faults = [record.fault or next(of_good) for record in batch]
     begun = given = 0  # rows of the batch, and of the frame
-    for number, record in enumerate([*batch, None]):
-        fault = "" if record is None else record.fault or faults.get(id(record), "")
-        if record is not None and not fault:
-            continue
-        if number > begun:
-            yield RowChunk(start + begun, frame.slice(given, number - begun))
-        given += number - begun + (record is not None and not record.fault)
+    for number in (number for number, fault in enumerate(faults) if fault):
+        record = batch[number]
+        yield from _run(frame, given, number - begun, start + begun)
+        given += number - begun + (not record.fault)
         begun = number + 1
-        if record is not None:
-            yield UnreadablePart(str(table.path), fault, record.line, start + number)
+        yield UnreadablePart(str(table.path), faults[number], record.line, start + number)
+    yield from _run(frame, given, len(batch) - begun, start + begun)
+
+
+def _run(frame: Any, given: int, count: int, start: int) -> Iterator[RowChunk]:
+    """Yield some rows of a frame that follow one another; nothing if there are none."""
+    if count:
+        yield RowChunk(start, frame.slice(given, count))
+
+
+def _frame(rows: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> tuple[Any, list[str]]:
+    """Return the cells of rows as a frame of the columns, and of each row the message for a text that is no value of its column's type."""
+    numbers = {name: str(at) for at, name in enumerate(names)}
+    kinds = {name: kind for name, kind in columns.items() if name in numbers}
+    texts = _texts(len(names), rows).select(numbers[name] for name in kinds)
+    frame = texts.select(_cast(pl.col(numbers[name]), kind) for name, kind in kinds.items())
+    faults = [""] * len(rows)
+    for row, fault in _misfits(texts, frame, kinds):
+        faults[row] = fault
+    frame.columns = list(kinds)
+    return frame, faults
+
+
+def _misfits(texts: Any, frame: Any, kinds: Columns) -> Iterator[tuple[int, str]]:
+    """Yield the row and the message of each text for which a frame has no value."""
+    for (name, kind), given, cast in zip(kinds.items(), texts.iter_columns(), frame.iter_columns(), strict=True):
+        if given.null_count() != cast.null_count():
+            for row in (cast.is_null() & given.is_not_null()).arg_true().to_list():
+                yield row, _misfit(name, given[row], kind)
 
 
 def _misfit(name: str, text: str, kind: Type) -> str:

@@ -209,17 +209,22 @@ class _Compact:
 
     def _parts(self, kind: int) -> Any:
         if kind in (LIST, SET):
-            head = self._byte()
-            size = head >> 4 if head >> 4 != LONG else self._varint()
-            return [self._value(head & 0x0F) for _ in range(size)]
+            return self._list()
         if kind == STRUCT:
             return self.struct()
-        if kind == MAP and (size := self._varint()):
-            kinds = self._byte()
-            return [(self._value(kinds >> 4), self._value(kinds & 0x0F)) for _ in range(size)]
         if kind == MAP:
-            return []
+            return self._map()
         raise ValueError(f"no such type: {kind}")
+
+    def _list(self) -> list[Any]:
+        head = self._byte()
+        size = head >> 4 if head >> 4 != LONG else self._varint()
+        return [self._value(head & 0x0F) for _ in range(size)]
+
+    def _map(self) -> list[tuple[Any, Any]]:
+        size = self._varint()
+        kinds = self._byte() if size else 0  # an empty map does not have them
+        return [(self._value(kinds >> 4), self._value(kinds & 0x0F)) for _ in range(size)]
 
     def _byte(self) -> int:
         self._at += 1

@@ -45,16 +45,22 @@ class Guess:
             case dict():
                 self._see_mapping(value)
             case list():
-                self.kinds.add("list")
-                self.item = self.item or Guess()
-                for element in value:
-                    self.item.see(element)
-                self.size = 1 + self.item.size
+                self._see_list(value)
             case str():
-                if "string" not in self.kinds:  # once that is known, a date more makes no difference
-                    self.kinds.add("time" if TIME.fullmatch(value) else "string")
+                self._see_text(value)
             case _:
                 self.kinds.add(_number(value))
+
+    def _see_list(self, value: list[Any]) -> None:
+        self.kinds.add("list")
+        self.item = self.item or Guess()
+        for element in value:
+            self.item.see(element)
+        self.size = 1 + self.item.size
+
+    def _see_text(self, value: str) -> None:
+        if "string" not in self.kinds:  # once that is known, a date more makes no difference
+            self.kinds.add("time" if TIME.fullmatch(value) else "string")
 
     def _see_mapping(self, value: Mapping[str, Any]) -> None:
         self.kinds.add("struct")

@@ -125,15 +125,19 @@ def _converted(repo_id: str, error: SourceError) -> HubDataset:
 
 def _converted_splits(files: Sequence[str], config: str | None, error: SourceError) -> dict[str, list[str]]:
     found = [each for name in files if (each := PARQUET_FILE.fullmatch(name))]
-    configs = list(dict.fromkeys(each["config"] for each in found))
-    chosen = config or ("default" if "default" in configs or len(configs) != 1 else configs[0])
+    chosen = config or _default_config(found)
     splits: dict[str, list[str]] = {}
-    for each in found:
-        if each["config"] == chosen:
-            splits.setdefault(each["split"].removeprefix(PARTIAL), []).append(each.string)
+    for each in (each for each in found if each["config"] == chosen):
+        splits.setdefault(each["split"].removeprefix(PARTIAL), []).append(each.string)
     if not splits:
         raise error
     return splits
+
+
+def _default_config(files: Iterable[re.Match[str]]) -> str:
+    """Return the configuration that is taken where none is named: the only one, or that of this name."""
+    configs = {each["config"] for each in files}
+    return configs.pop() if len(configs) == 1 else "default"
 
 
 def _hub_answer(question: str, repo_id: str, **about: Any) -> Any:

@@ -8,10 +8,13 @@ import io
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.foreign_files import expanded, is_folder, is_there, read_foreign
+from holdfast.core.outcome import Raised, outcome_of
 
 ADDRESSES: Final = ("http://", "https://")
 DECODED_FORMATS: Final = frozenset({"PNG", "JPEG", "MPO", "WEBP", "GIF", "BMP"})
@@ -50,8 +53,6 @@ def listed_images(value: Any) -> list[Any]:
 
 def has_pillow() -> bool:
     """True if images can be read."""
-    from importlib.util import find_spec
-
     return find_spec("PIL") is not None
 
 
@@ -89,22 +90,27 @@ def read_image(image: Any, folder: Path, *, whole: bool) -> ImageFacts:
     Raises:
         ValueError: It cannot be read.
     """
-    from PIL import Image, UnidentifiedImageError
-
+    pillow = import_module("PIL.Image")
     source = encoded_image(image, folder)
-    try:
-        content = read_foreign(source) if isinstance(source, Path) else source
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # a large image is not decoded
-            opened = Image.open(io.BytesIO(content))
-        with opened:
-            if whole and opened.format in DECODED_FORMATS and opened.width * opened.height <= DECODED_PIXELS:
-                opened.load()
-            return ImageFacts(opened.format or "unknown", *opened.size)
-    except UnidentifiedImageError as error:
-        raise ValueError(f"no image that Pillow reads{_named(source)}") from error
-    except Exception as error:  # of damaged files, Pillow's readers raise almost anything
-        raise ValueError(f"{str(error) or type(error).__name__}{_named(source)}") from error
+    facts = outcome_of(lambda: _facts_of(source, pillow, whole=whole))
+    match facts:
+        case Raised(error=pillow.UnidentifiedImageError() as error):
+            raise ValueError(f"no image that Pillow reads{_named(source)}") from error
+        case Raised(error=error):  # of damaged files, Pillow's readers raise almost anything
+            raise ValueError(f"{str(error) or type(error).__name__}{_named(source)}") from error
+        case _:
+            return facts
+
+
+def _facts_of(source: Path | bytes, pillow: Any, *, whole: bool) -> ImageFacts:
+    content = read_foreign(source) if isinstance(source, Path) else source
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pillow.DecompressionBombWarning)  # a large image is not decoded
+        opened = pillow.open(io.BytesIO(content))
+    with opened:
+        if whole and opened.format in DECODED_FORMATS and opened.width * opened.height <= DECODED_PIXELS:
+            opened.load()
+        return ImageFacts(opened.format or "unknown", *opened.size)
 
 
 def _named(source: Path | bytes) -> str:

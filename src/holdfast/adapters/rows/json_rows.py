@@ -47,26 +47,30 @@ def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> FilePreview:
     Raises:
         BadDataError: There is no row in the beginning of the file.
     """
-    seen = _Beginning(path)
     with opened(path) as source:
         layout = layout_of(source.finish(source.read(chunk_bytes).removeprefix(BOM)))
+    seen = _see_beginning(path, chunk_bytes, whole=layout == "array")
+    columns = seen.guess.columns(strict=not seen.odd_line and layout != "values")
+    if not columns:
+        raise seen.without_rows()
+    if layout == "lines" and seen.odd_line:
+        seen.note_mixed()
+    if layout == "array":
+        seen.note_size()
+    return FilePreview(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
+
+
+def _see_beginning(path: Path, chunk_bytes: int, *, whole: bool) -> "_Beginning":
+    """Return the beginning of a file: its first chunk, or of an array all of it."""
+    seen = _Beginning(path)
     with opened(path) as source:
         for chunk in chunks_of(source, chunk_bytes):
             seen.see(chunk)
-            if layout != "array":
+            if not whole:
                 break
         if source.problem:
             seen.blame(source.problem, None)
-    strict = not seen.odd_line and layout != "values"
-    columns = seen.guess.columns(strict=strict)
-    if not columns:
-        raise seen.without_rows()
-    if not strict and layout == "lines" and (place := seen.guess.mixed()) is not None:
-        what = f"`{place}` has values of several types, which `load_dataset` reads only where each line is one row: {seen.odd_line}"
-        seen.problems.append(UnreadablePart(str(path), what))
-    if layout == "array" and (size := path.stat().st_size) > LARGE_ARRAY_BYTES:
-        seen.problems.append(UnreadablePart(str(path), _too_large(size)))
-    return FilePreview(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
+    return seen
 
 
 def _too_large(size: int) -> str:
@@ -96,23 +100,27 @@ class _Beginning:
 
     def see(self, chunk: Chunk) -> None:
         """Take in the rows of a chunk."""
+        decoder = STRICT if self.first else DECODER
         for number, line in enumerate(chunk.text.splitlines()):
-            at = None if chunk.line is None else chunk.line + number
-            rows = self._rows(line, at, STRICT if self.first else DECODER)
-            if rows is None:
-                continue
-            if len(rows) != 1 and not self.odd_line:
-                counted = "is blank" if not rows else f"holds {len(rows)} rows"
-                self.odd_line = f"line {at:,} {counted}" if at else f"a line {counted}"
-            for row in rows:
-                if isinstance(row, dict):
-                    self.guess.see(row)
-                    refuse_wide(self.guess.size, self.path)
-                elif row is not None:
-                    self.blame(NO_ROW.format(row), at)
+            self._see_line(line, None if chunk.line is None else chunk.line + number, decoder)
         self.first = False
         if chunk.problem:
             self.blame(chunk.problem, chunk.line)
+
+    def _see_line(self, line: bytes, at: int | None, decoder: JSONDecoder) -> None:
+        rows = self._rows(line, at, decoder)
+        if rows is None:
+            return
+        self.odd_line = self.odd_line or _odd_line(len(rows), at)
+        for row in rows:
+            self._see_row(row, at)
+
+    def _see_row(self, row: Any, at: int | None) -> None:
+        if isinstance(row, dict):
+            self.guess.see(row)
+            refuse_wide(self.guess.size, self.path)
+        elif row is not None:
+            self.blame(NO_ROW.format(row), at)
 
     def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any] | None:
         """Return the rows on a line; None if it is not valid JSON."""
@@ -129,12 +137,31 @@ class _Beginning:
         """Note a fault; if there are no rows, the first one is reported."""
         self.fault = self.fault or UnreadablePart(str(self.path), what, line)
 
+    def note_mixed(self) -> None:
+        """Note the values of several types that can only be read where each line is one row."""
+        if (place := self.guess.mixed()) is not None:
+            what = f"`{place}` has values of several types, which `load_dataset` reads only where each line is one row: {self.odd_line}"
+            self.problems.append(UnreadablePart(str(self.path), what))
+
+    def note_size(self) -> None:
+        """Note that an array is too large for the memory of many machines."""
+        if (size := self.path.stat().st_size) > LARGE_ARRAY_BYTES:
+            self.problems.append(UnreadablePart(str(self.path), _too_large(size)))
+
     def without_rows(self) -> BadDataError:
         """Return the error for a beginning without any row."""
         if self.fault is None:
             return BadDataError(f"{self.path} holds no rows", self.path)
         at = f", line {self.fault.line}" if self.fault.line else ""
         return BadDataError(f"{self.path}{at}: {self.fault.what}", self.path, self.fault.line)
+
+
+def _odd_line(count: int, at: int | None) -> str:
+    """Return what is odd about a line with a number of rows; empty of a line with one."""
+    if count == 1:
+        return ""
+    counted = f"holds {count} rows" if count else "is blank"
+    return f"line {at:,} {counted}" if at else f"a line {counted}"
 
 
 def read_json(path: Path, columns: Columns, chunk_bytes: int = CHUNK_BYTES) -> Pieces:

@@ -254,20 +254,22 @@ class Elements:
         if not self._next():
             self.problem = self._with_line("the array does not end")
             return None
-        while True:
-            try:
-                _, end = DECODER.raw_decode(self._text, self._at)
-            except JSONDecodeError as error:
-                if not self._may_go_on(error):
-                    self.problem = self._with_line(f"not JSON ({error.msg}){_hint(error)}", error.pos)
-                    return None
-            else:
-                if end < len(self._text) or self._ended:
-                    element, self._at = self._text[self._at : end], end
-                    return element
+        while (end := self._end_of_element()) is None:
             if not self._more():
                 self.problem = self.problem or self._with_line("the array does not end")
                 return None
+        element, self._at = self._text[self._at : end], end
+        return element
+
+    def _end_of_element(self) -> int | None:
+        """Return where the next element ends; None if more must be read, or if it is not JSON, which becomes the problem."""
+        try:
+            _, end = DECODER.raw_decode(self._text, self._at)
+        except JSONDecodeError as error:
+            if not self._may_go_on(error):
+                self.problem = self._with_line(f"not JSON ({error.msg}){_hint(error)}", error.pos)
+            return None
+        return end if end < len(self._text) or self._ended else None
 
     def _may_go_on(self, error: JSONDecodeError) -> bool:
         near = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - NEAR_END

@@ -20,10 +20,10 @@ MOST_ROWS: Final = 100_000
 
 
 def refuse_wide(count: int, path: Path) -> None:
-    """Object to a table with more columns and keys than are read.
+    """Check that a table has no more columns and keys than are read.
 
     Raises:
-        SourceError: It has.
+        SourceError: It has more.
     """
     if count > MOST_COLUMNS:
         what = (

@@ -250,9 +250,7 @@ class FileRows:
         self._end = base
         for piece in files.pieces(self.look):
             if isinstance(piece, UnreadablePart):
-                if piece.row is None or piece.row in taken:
-                    row = None if piece.row is None else piece.row - taken.start + base
-                    self._broken.append(UnreadablePart(piece.path, piece.what, piece.line, row))
+                self._note_broken(piece, taken, base)
                 continue
             if piece.start >= taken.stop:
                 return
@@ -262,3 +260,10 @@ class FileRows:
                 start = piece.start + skipped - taken.start + base
                 self._end = start + frame.height
                 yield Batch(start, frame)
+
+    def _note_broken(self, piece: UnreadablePart, taken: range, base: int) -> None:
+        """Note what cannot be read, unless it is a row that is not requested."""
+        if piece.row is None:
+            self._broken.append(piece)
+        elif piece.row in taken:
+            self._broken.append(replace(piece, row=piece.row - taken.start + base))

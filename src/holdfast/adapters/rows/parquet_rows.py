@@ -12,7 +12,7 @@ from polars.exceptions import PolarsError
 
 from holdfast.adapters.rows.conform import conform
 from holdfast.adapters.rows.fit import MisfitError
-from holdfast.adapters.rows.footer import RowGroup, read_footer
+from holdfast.adapters.rows.footer import Footer, RowGroup, read_footer
 from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, slices_of, width_of
 from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
 from holdfast.core.scan import UnreadablePart
@@ -34,10 +34,7 @@ def look_at_parquet(path: Path) -> FilePreview:
 def read_parquet(path: Path, columns: Columns) -> Pieces:
     """Yield the rows of a file, put into the columns."""
     footer = read_footer(path)
-    if footer.groups and not footer.groups[0].rows:
-        yield UnreadablePart(
-            str(path), "its first row group has no rows, for which `load_dataset` stops: leave the file out"
-        )
+    yield from _empty_beginning(path, footer)
     faults = 0
     for start, rows in parts_of(footer.groups, width_of(footer.columns)):
         try:
@@ -54,13 +51,18 @@ def read_parquet(path: Path, columns: Columns) -> Pieces:
             return footer.rows
         except (PolarsError, pl.exceptions.PanicException, OSError) as error:
             faults += 1
-            last = start + rows - 1
-            yield UnreadablePart(
-                str(path), f"rows {start:,} to {last:,} cannot be read: {_first_line(error)}", row=start
-            )
+            what = f"rows {start:,} to {start + rows - 1:,} cannot be read: {_first_line(error)}"
+            yield UnreadablePart(str(path), what, row=start)
             if faults >= MOST_BROKEN:
                 return footer.rows
     return footer.rows
+
+
+def _empty_beginning(path: Path, footer: Footer) -> Iterator[UnreadablePart]:
+    """Yield the fault of a file whose first row group is empty."""
+    if footer.groups and not footer.groups[0].rows:
+        what = "its first row group has no rows, for which `load_dataset` stops: leave the file out"
+        yield UnreadablePart(str(path), what)
 
 
 def _first_line(error: BaseException) -> str:

@@ -133,28 +133,34 @@ def default_config(configs: Sequence[Mapping[str, Any]]) -> str | None:
 
 def files_of_config(config: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
     """Return the files of each split of a configuration, of whatever kind."""
-    base = str(config.get("data_dir") or "").strip("/")
-    inside = {name.removeprefix(f"{base}/"): name for name in names if not base or name.startswith(f"{base}/")}
+    inside = _inside(str(config.get("data_dir") or "").strip("/"), names)
     declared = config.get("data_files")
-    if declared is None:
-        return {split: [inside[name] for name in found] for split, found in group_by_split(list(inside)).items()}
-    patterns = _patterns(declared)
-    return {
-        split: [inside[name] for each in listed for name in match(each, inside)] for split, listed in patterns.items()
-    }
+    splits = group_by_split(list(inside)) if declared is None else _matching(_patterns(declared), inside)
+    return {split: [inside[name] for name in found] for split, found in splits.items()}
+
+
+def _inside(folder: str, names: Sequence[str]) -> dict[str, str]:
+    """Return the files of a folder, by their names in it."""
+    prefix = f"{folder}/" if folder else ""
+    return {name.removeprefix(prefix): name for name in names if name.startswith(prefix)}
+
+
+def _matching(patterns: Mapping[str, Sequence[str]], names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names that the patterns of each split mean."""
+    return {split: [name for each in listed for name in match(each, names)] for split, listed in patterns.items()}
 
 
 def _patterns(declared: Any) -> dict[str, list[str]]:
     """Return the patterns of each split; what names no split is all for training."""
-    listed = declared if isinstance(declared, list) else [declared]
+    listed = _as_list(declared)
     if not any(isinstance(each, Mapping) for each in listed):
-        return {"train": [str(each) for each in listed]}
-    pairs = [
-        (str(each["split"]), each["path"])
-        for each in listed
-        if isinstance(each, Mapping) and {"split", "path"} <= set(each)
-    ]
-    return {split: [str(part) for part in (path if isinstance(path, list) else [path])] for split, path in pairs}
+        return {"train": [*map(str, listed)]}
+    entries = [each for each in listed if isinstance(each, Mapping) and {"split", "path"} <= set(each)]
+    return {str(each["split"]): [*map(str, _as_list(each["path"]))] for each in entries}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def match(pattern: str, names: Iterable[str]) -> list[str]:
@@ -233,7 +239,17 @@ def _with(keyword: str, parts: dict[str, list[str]], *, whole: bool) -> list[str
 def _of_one_kind(splits: Mapping[str, Sequence[str]], where: str) -> dict[str, list[str]]:
     """Return the files that the builder reads which most of them need; all splits must need the same."""
     known = {split: [name for name in names if endings_of(name)] for split, names in splits.items()}
-    kinds = {split: builder_of(names) for split, names in known.items()}
+    kind = _only_kind({split: builder_of(names) for split, names in known.items()}, where)
+    return {split: [name for name in names if _reads(kind, name)] for split, names in known.items()}
+
+
+def _only_kind(kinds: Mapping[str, str | None], where: str) -> str:
+    """Return the builder that the files of all splits need.
+
+    Raises:
+        BadDataError: There are no data files, or the splits need several builders.
+        SourceError: The files are of a kind that holdfast does not read.
+    """
     if len(set(kinds.values())) > 1:
         shown = ", ".join(f"{split}: {kind}" for split, kind in kinds.items())
         raise BadDataError(f"{where}: the splits hold files of different kinds ({shown})", Path(where))
@@ -243,7 +259,7 @@ def _of_one_kind(splits: Mapping[str, Sequence[str]], where: str) -> dict[str, l
     if kind == "other":
         what = "its files are of a kind that is not read here"
         raise SourceError(what, where=Spot(where), fix="nothing to do")
-    return {split: [name for name in names if _reads(kind, name)] for split, names in known.items()}
+    return kind
 
 
 def _reads(kind: str, name: str) -> bool:
@@ -299,15 +315,19 @@ def check_configs(found: Any, path: Path) -> list[Mapping[str, Any]]:
     Raises:
         BadDataError: They are none.
     """
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) and "config_name" in each for each in found):
+    if not isinstance(found, list) or not all(map(_is_config, found)):
         raise BadDataError(f"{path}: `configs` is a list, of which each has a `config_name`", path)
-    for each in found:
-        declared = each.get("data_files", "")
-        if not isinstance(declared, str | list) or any(
-            not _is_entry(entry) for entry in declared if isinstance(declared, list)
-        ):
-            raise BadDataError(f"{path}: `data_files` is a path, or a list of paths or of `split` with `path`", path)
+    if not all(_are_entries(each.get("data_files", "")) for each in found):
+        raise BadDataError(f"{path}: `data_files` is a path, or a list of paths or of `split` with `path`", path)
     return found
+
+
+def _is_config(each: Any) -> bool:
+    return isinstance(each, Mapping) and "config_name" in each
+
+
+def _are_entries(declared: Any) -> bool:
+    return isinstance(declared, str) or (isinstance(declared, list) and all(map(_is_entry, declared)))
 
 
 def _is_entry(entry: Any) -> bool:

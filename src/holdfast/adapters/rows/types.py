@@ -3,7 +3,7 @@
 Nothing is imported for it, so that a check may ask.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.core.columns import STRING, ListOf, Scalar, ScalarName, Struct, Type
@@ -99,18 +99,26 @@ def type_of_feature(feature: Any) -> Type:
 def _of_kind(kind: str, feature: Mapping[str, Any]) -> Type:
     if kind in LISTS:
         return ListOf(type_of_feature(feature.get("feature")))
-    if kind == "ClassLabel":
-        return Scalar("integer", tuple(map(str, feature.get("names") or ())))
-    if kind == "Value":
-        return type_of_name(str(feature.get("dtype")))
+    if kind in _NAMED:
+        return _NAMED[kind](feature)
     if kind.startswith("Array") and kind.endswith("D"):
-        inner: Type = type_of_name(str(feature.get("dtype")))
-        for _ in range(min(int(kind[5:-1]), DEEPEST) if kind[5:-1].isdecimal() else 1):
-            inner = ListOf(inner)
-        return inner
-    if kind == "Translation":
-        return Struct(dict.fromkeys(map(str, feature.get("languages") or ()), STRING))
+        return _array(kind.removeprefix("Array").removesuffix("D"), feature)
     return Scalar(DECODED.get(kind, "other"))
+
+
+def _array(dimensions: str, feature: Mapping[str, Any]) -> Type:
+    """Return the type of an `Array2D` and the like: lists in lists."""
+    kind: Type = type_of_name(str(feature.get("dtype")))
+    for _ in range(min(int(dimensions), DEEPEST) if dimensions.isdecimal() else 1):
+        kind = ListOf(kind)
+    return kind
+
+
+_NAMED: Final[Mapping[str, Callable[[Mapping[str, Any]], Type]]] = {
+    "ClassLabel": lambda feature: Scalar("integer", tuple(map(str, feature.get("names") or ()))),
+    "Translation": lambda feature: Struct(dict.fromkeys(map(str, feature.get("languages") or ()), STRING)),
+    "Value": lambda feature: type_of_name(str(feature.get("dtype"))),
+}
 
 
 def types_of_card(features: Any) -> dict[str, Type]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.declared.installs import read_commands as read_installing_commands
 from holdfast.adapters.foreign_files import is_folder
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
@@ -328,9 +329,7 @@ def _add_installed(line: CommandLine, folder: Path) -> None:
     """Note what the commands before one install."""
     for words in line.before:
         if all(word.known for word in words):
-            from holdfast.adapters.declared.installs import read_commands
-
-            for command in read_commands(shlex.join(word.text for word in words), words[0].place, folder):
+            for command in read_installing_commands(shlex.join(word.text for word in words), words[0].place, folder):
                 for each in command.found.requirements:
                     line.launch.add(INSTALLED, each.text, words[0].place)
 

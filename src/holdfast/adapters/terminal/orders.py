@@ -78,11 +78,19 @@ class SignalOrders:
     def _ask(self, presses: list[float]) -> Order | None:
         """Return the person's decision, by the question or by Ctrl-C again; None until they have made one."""
         for at_s in presses:
-            if self._leaving_s is not None and at_s - self._leaving_s <= AGAIN_S:
+            if self._is_soon(at_s):
                 return self._decided("kill")
             self._press(at_s)
         if self._leaving_s is not None:
-            return self._decided("detach") if self._now_s() - self._leaving_s > AGAIN_S else None
+            return None if self._is_soon(self._now_s()) else self._decided("detach")
+        return self._chosen()
+
+    def _is_soon(self, at_s: float) -> bool:
+        """True within a second after the second Ctrl-C."""
+        return self._leaving_s is not None and at_s - self._leaving_s <= AGAIN_S
+
+    def _chosen(self) -> Order | None:
+        """Return the person's answer to the question; None if they have given none, or want to go on."""
         choice = self._question.answer() if self._question and self._asking else None
         if choice == "continue":
             self._forget()

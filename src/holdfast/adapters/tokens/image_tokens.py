@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.environment.extras import install_command
 from holdfast.core.errors import SourceError
+from holdfast.core.outcome import Raised, outcome_of
 
 FIX: Final = "rehearse the job, which makes them for real"
 
@@ -19,27 +20,29 @@ def count_image_tokens(model: str, sizes: Sequence[tuple[int, int]], *, offline:
     """Return the number of tokens for each size, as (height, width) in pixels.
 
     Raises:
-        SourceError: The processor cannot be loaded, or does not tell.
+        SourceError: The processor cannot be loaded, or does not report it.
     """
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        processor = _load(model, offline=offline)
-        if not hasattr(processor, "_get_num_multimodal_tokens"):
-            what = f"the processor of {model} does not report how many tokens an image takes"
+        count = getattr(_load(model, offline=offline), "_get_num_multimodal_tokens", None)
+        what = f"the processor of {model} does not report how many tokens an image takes"
+        if count is None:
             raise SourceError(what, where="model", fix=FIX)
-        try:
-            return list(processor._get_num_multimodal_tokens(image_sizes=list(sizes)).num_image_tokens)  # noqa: SLF001 - see above
-        except Exception as error:  # of a private function, which may raise anything
-            what = f"the processor of {model} does not report how many tokens an image takes: {type(error).__name__}"
-            raise SourceError(what, where="model", fix=FIX) from error
+        counted = outcome_of(lambda: list(count(image_sizes=list(sizes)).num_image_tokens))
+    if isinstance(counted, Raised):  # a private function may raise anything
+        raise SourceError(f"{what}: {type(counted.error).__name__}", where="model", fix=FIX) from counted.error
+    return counted
 
 
 def _load(model: str, *, offline: bool) -> Any:
-    try:
-        transformers = import_module("transformers")
-        return transformers.AutoProcessor.from_pretrained(model, local_files_only=offline)
-    except ImportError as error:
-        what = f"the processor of {model} needs a package: {next(iter(str(error).strip().splitlines()), '')}"
-        raise SourceError(what, where="model", fix=install_command("vision")) from error
-    except Exception as error:
-        what = f"the processor of {model} cannot be loaded: {type(error).__name__}"
-        raise SourceError(what, where="model", fix="see that its processor_config.json is there") from error
+    loaded = outcome_of(
+        lambda: import_module("transformers").AutoProcessor.from_pretrained(model, local_files_only=offline)
+    )
+    match loaded:
+        case Raised(error=ImportError() as error):
+            what = f"the processor of {model} needs a package: {next(iter(str(error).strip().splitlines()), '')}"
+            raise SourceError(what, where="model", fix=install_command("vision")) from error
+        case Raised(error=error):  # whatever the files of a model make it raise
+            what = f"the processor of {model} cannot be loaded: {type(error).__name__}"
+            raise SourceError(what, where="model", fix="see that its processor_config.json is there") from error
+        case processor:
+            return processor

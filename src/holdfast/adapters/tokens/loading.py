@@ -7,7 +7,7 @@ scripts that `holdfast render` writes.
 import contextlib
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
 from holdfast.catalog.models.vision import is_vision
 from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.errors import HoldfastError, SourceError, UsageError
 from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
@@ -95,34 +95,51 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
 
     Raises:
         UsageError: The `data` extra is not installed, or the Hub has no such model.
-        SourceError: There is no such tokenizer, it cannot be read, or nobody can say which template it would train with.
+        SourceError: There is no such tokenizer, it cannot be read, or it is not known which template it would train with.
     """
     with _hushed():
         transformers = _transformers()
         wanted = _within_reach(wanted)
-        if wanted.path.startswith(BUILTIN):
-            tokenizer, config, generation = _builtin(wanted.path), dict[str, Any](), dict[str, Any]()
-            config["vocab_size"] = len(tokenizer)
-        else:
-            tokenizer = _loaded(transformers, wanted.path, wanted)
-            config = _config(wanted, "config.json")
-            generation = _config(wanted, "generation_config.json")
+        tokenizer, config, generation = _parts(transformers, wanted)
         if is_vision(config) or "audio_config" in config:
             fix = "rehearse the job, which makes them for real"
             raise SourceError(f"a processor makes the tokens of {wanted.path}, no tokenizer", where="model", fix=fix)
         _end_with(tokenizer, wanted)
         grown = wanted.template is not None and _take_template(transformers, tokenizer, wanted)
-        marks = wanted.marks and has_markers(tokenizer.chat_template)
-        template = training_template(tokenizer) if wanted.marks and not marks else None
-        stops = generation.get("eos_token_id", _text_config(config).get("eos_token_id"))
+        marks, template = _marking(tokenizer, wanted)
         return LoadedTokenizer(
             tokenizer,
-            stops=[stops] if isinstance(stops, int) else stops or (),
+            stops=_stops(config, generation),
             embedding=None if grown else _text_config(config).get("vocab_size"),
             positions=positions_of(config),
             template=template,
-            marks=marks or template is not None,
+            marks=marks,
         )
+
+
+def _parts(transformers: Any, wanted: TokenizerRequest) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Return the tokenizer of a model, its config, and its settings for generation."""
+    if wanted.path.startswith(BUILTIN):
+        tokenizer = _builtin(wanted.path)
+        return tokenizer, {"vocab_size": len(tokenizer)}, {}
+    tokenizer = _loaded(transformers, wanted.path, wanted)
+    return tokenizer, _config(wanted, "config.json"), _config(wanted, "generation_config.json")
+
+
+def _marking(tokenizer: Any, wanted: TokenizerRequest) -> tuple[bool, str | None]:
+    """Return whether the assistant's turns are marked, and the template that does it if the tokenizer's own does not."""
+    if not wanted.marks:
+        return False, None
+    if has_markers(tokenizer.chat_template):
+        return True, None
+    template = training_template(tokenizer)
+    return template is not None, template
+
+
+def _stops(config: Mapping[str, Any], generation: Mapping[str, Any]) -> Sequence[int]:
+    """Return the ids of the tokens that end an answer."""
+    stops = generation.get("eos_token_id", _text_config(config).get("eos_token_id"))
+    return [stops] if isinstance(stops, int) else stops or ()
 
 
 def _within_reach(wanted: TokenizerRequest) -> TokenizerRequest:
@@ -158,24 +175,33 @@ def _transformers() -> Any:
 def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
     folder = wanted.folder / expanded(path)
     name = str(folder) if folder.is_dir() else path
-    if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
+    if not folder.is_dir() and _names_folder(path):
         raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
     options = _options(wanted) if path == wanted.path else {"local_files_only": wanted.offline}
     load = transformers.AutoTokenizer.from_pretrained
     loaded = outcome_of(lambda: load(name, trust_remote_code=wanted.trust_remote_code, **options))
-    if not isinstance(loaded, Raised):
-        return loaded
-    error = loaded.error  # whatever a repository's files make it raise, the trainer raises too
+    if isinstance(loaded, Raised):  # whatever a repository's files make it raise, the trainer raises too
+        raise _loading_error(loaded.error, path, wanted) from loaded.error
+    return loaded
+
+
+def _names_folder(path: str) -> bool:
+    """True if a name cannot be one of the Hub."""
+    return path.startswith((".", "/", "~")) or path.count("/") > 1
+
+
+def _loading_error(error: Exception, path: str, wanted: TokenizerRequest) -> HoldfastError:
+    """Return the error that a tokenizer cannot be loaded, with the fix for its cause."""
     if type(error.__cause__).__name__ == ABSENT_REPOSITORY:
         fix = "correct its name; for a private one log in, or set HF_TOKEN"
-        raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
-    if wanted.offline and not folder.is_dir():
+        return UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix)
+    if wanted.offline and not (wanted.folder / expanded(path)).is_dir():
         reach = f"the Hub cannot be reached ({wanted.unreached})" if wanted.unreached else "the Hub is not contacted"
         what = f"the tokenizer of {path} was not downloaded before, and {reach}"
         fix = "try again later, or name a folder" if wanted.unreached else "leave out --offline"
-        raise SourceError(what, where="model", fix=fix) from error
+        return SourceError(what, where="model", fix=fix)
     what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
-    raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
+    return SourceError(what, where="model", fix="see what it says; a gated model needs a token")
 
 
 def _first_line(error: Exception) -> str:

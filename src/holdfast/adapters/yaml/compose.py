@@ -136,13 +136,8 @@ class _Composer:
 
     def node(self, event: Event, depth: int) -> YamlNode:
         """Return the node that begins with an event."""
+        self.check_properties(event)
         start, end = event.start_mark.index, event.end_mark.index
-        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
-            what = "anchors and aliases are not allowed in a job file"
-            self.object_to(start, what, "write the value itself in each place", UnsupportedYamlError)
-        elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
-            what = f"tag `{event.tag}` is not allowed in a job file"
-            self.object_to(start, what, "remove the tag; put text in quotes", UnsupportedYamlError)
         if isinstance(event, CollectionStartEvent):
             return self.branch(event, depth)
         if not isinstance(event, ScalarEvent):
@@ -152,6 +147,16 @@ class _Composer:
         if not event.style:
             return Leaf(start, end, parse_plain(event.value))
         return Leaf(start, start + len(self.text[start:end].rstrip()), event.value, event.style)
+
+    def check_properties(self, event: Event) -> None:
+        """Note a problem if a node is an alias, or has an anchor or a tag."""
+        start = event.start_mark.index
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
+            what = "anchors and aliases are not allowed in a job file"
+            self.object_to(start, what, "write the value itself in each place", UnsupportedYamlError)
+        elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
+            what = f"tag `{event.tag}` is not allowed in a job file"
+            self.object_to(start, what, "remove the tag; put text in quotes", UnsupportedYamlError)
 
     def branch(self, event: CollectionStartEvent, depth: int) -> Branch:
         """Return the mapping or list that begins with an event."""

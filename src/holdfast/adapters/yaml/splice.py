@@ -42,13 +42,9 @@ def _steps_within(page: SourceLines, branch: Branch, value: Any) -> Iterator[Ste
     for name, entry in branch.children.items():
         if name in wanted:
             yield from steps(page, entry, wanted[name], flow=branch.flow)
-    for name in wanted:
-        if name not in branch.children:
-            yield _insert(page, branch, name, wanted[name])
-    entries = list(branch.children.items())
-    for index, (name, _) in enumerate(entries):
-        if name not in wanted:
-            yield (_remove(page, [entry for _, entry in entries], index),)
+    yield from (_insert(page, branch, name, wanted[name]) for name in wanted if name not in branch.children)
+    entries = list(branch.children.values())
+    yield from ((_remove(page, entries, at),) for at, name in enumerate(branch.children) if name not in wanted)
 
 
 def _alike(node: Branch, value: Any) -> bool:

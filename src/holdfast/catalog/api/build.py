@@ -52,15 +52,20 @@ def merge_fields(bases: Iterable[CallSignature | None], own: CallSignature) -> C
     """
     known = list(bases)
     layers = [base for base in reversed(known) if base is not None] + [own]
+    by_position, by_keyword = _placed_fields(layers)
+    sure = None not in known and all(layer.positional is not None for layer in layers)
+    return _merged(own, layers, by_position | by_keyword, len(by_position) if sure else None, opened=None in known)
+
+
+def _placed_fields(layers: Iterable[CallSignature]) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
+    """Return the fields of a dataclass that can be given by position, and those that are given by keyword alone."""
     by_position: dict[str, Parameter] = {}
     by_keyword: dict[str, Parameter] = {}
-    sure = None not in known
     for layer in layers:
-        sure = sure and layer.positional is not None
         for position, (name, parameter) in enumerate(layer.parameters.items()):
             keyword_only = name not in by_position and position >= (layer.positional or 0)
             (by_keyword if keyword_only else by_position)[name] = parameter
-    return _merged(own, layers, by_position | by_keyword, len(by_position) if sure else None, opened=None in known)
+    return by_position, by_keyword
 
 
 def merge_forwarded(bases: Iterable[CallSignature | None], own: CallSignature) -> CallSignature:

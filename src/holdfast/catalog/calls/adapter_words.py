@@ -6,7 +6,7 @@ adapter is put on the model, a bias of another name NotImplementedError; a task 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from holdfast.catalog.api import Api
@@ -51,16 +51,30 @@ class Words(NamedTuple):
 
 def adapter_words(api: Api, call: Call, name: str) -> Words | None:
     """Return the words that an argument of an adapter's config takes; None for another, or where the release is not known."""
-    if call.package != "peft" or since(api, "peft", "0.7.0") is None:
+    words = WORDS_OF.get(name)
+    if words is None or call.package != "peft" or since(api, "peft", "0.7.0") is None:
         return None
-    if name == "init_lora_weights" and call.name == "LoraConfig":
-        known = tuple(start for start, first in STARTS.items() if not first or since(api, "peft", first))
-        newer = [re.escape(start) for start in STARTS if start not in known]
-        return Words(
-            known, re.compile(f"(?!(?:{'|'.join(newer)})$)(?:{STARTS_LIKE.pattern})") if newer else STARTS_LIKE
-        )
-    if name == "task_type" and since(api, "peft", TASK_CHECKED):
-        return Words(TASKS, re.compile("|".join(TASKS)))
-    if name == "bias" and call.name in BIASES:
-        return Words(BIASES[call.name], re.compile("none|all|.*_only"))
-    return None
+    return words(api, call)
+
+
+def _start_words(api: Api, call: Call) -> Words | None:
+    if call.name != "LoraConfig":
+        return None
+    known = tuple(start for start, first in STARTS.items() if not first or since(api, "peft", first))
+    newer = "|".join(re.escape(start) for start in STARTS if start not in known)
+    return Words(known, re.compile(f"(?!(?:{newer})$)(?:{STARTS_LIKE.pattern})") if newer else STARTS_LIKE)
+
+
+def _task_words(api: Api, _: Call) -> Words | None:
+    return Words(TASKS, re.compile("|".join(TASKS))) if since(api, "peft", TASK_CHECKED) else None
+
+
+def _bias_words(_: Api, call: Call) -> Words | None:
+    return Words(BIASES[call.name], re.compile("none|all|.*_only")) if call.name in BIASES else None
+
+
+WORDS_OF: Final[Mapping[str, Callable[[Api, Call], Words | None]]] = {
+    "init_lora_weights": _start_words,
+    "task_type": _task_words,
+    "bias": _bias_words,
+}

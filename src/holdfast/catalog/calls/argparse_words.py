@@ -5,7 +5,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -62,18 +62,32 @@ def refused_words(options: Sequence[ParserOption], words: Sequence[str | Unknown
     RefusedWord(index=1, because="argument --steps: invalid int value: 'ten'")
     """
     begin = last_hidden(words) + 1
-    known = [word if isinstance(word, str) else HIDDEN for word in words[begin:]]
-    if any(NEGATIVE.fullmatch(word) for word in known):
+    known = list(map(_text_of, words[begin:]))
+    if any(map(NEGATIVE.fullmatch, known)):
         return None
     try:
         _, rest = _parser(options).parse_known_args(known)
     except _RefusalError as refusal:
         return _placed(refusal, options, known, begin)
-    if begin or not rest or any(word.startswith("-") or HIDDEN in word for word in rest):
+    if begin or not rest or any(map(_is_open, rest)):
         return None
-    index = len(known) - 1 - known[::-1].index(rest[-1])
-    before = known[index - 1] if index else ""
-    takes_none = next((each for each in options if before in each.flags and each.action in VALUELESS), None)
+    return _unrecognized(rest, known, options)
+
+
+def _text_of(word: str | Unknown) -> str:
+    return word if isinstance(word, str) else HIDDEN
+
+
+def _is_open(word: str) -> bool:
+    """True of a word that may be, or may hold, anything."""
+    return word.startswith("-") or HIDDEN in word
+
+
+def _unrecognized(rest: Sequence[str], words: Sequence[str], options: Sequence[ParserOption]) -> RefusedWord:
+    """Return the last of the words that no option takes."""
+    index = len(words) - 1 - words[::-1].index(rest[-1])
+    before = words[index - 1] if index else ""
+    takes_none = any(before in each.flags and each.action in VALUELESS for each in options)
     why = f"`{before}` takes no value" if takes_none else "no option takes it"
     return RefusedWord(index, f"{why}: unrecognized arguments: {' '.join(rest)}")
 
@@ -119,19 +133,30 @@ def _placed(
     """Return what is refused with its word; None for what is missing or ambiguous, where the first words are not known."""
     if str(refusal).startswith(LACKING) and not begin:
         return RefusedWord(None, str(refusal))
-    option = next((each for each in options if "/".join(each.flags) == refusal.flags), None)
+    option = _named_option(options, refusal.flags)
     if option is None:
         return None
+    because = f"argument {refusal.flags}: {refusal}"
     if option.is_positional:
-        return RefusedWord(None, f"argument {refusal.flags}: {refusal}")
+        return RefusedWord(None, because)
+    at = _place_of(refusal, option, words)
+    return None if at is None else RefusedWord(begin + at, because)
+
+
+def _named_option(options: Iterable[ParserOption], flags: str | None) -> ParserOption | None:
+    """Return the option whose flags `argparse` names."""
+    return next((each for each in options if "/".join(each.flags) == flags), None)
+
+
+def _place_of(refusal: _RefusalError, option: ParserOption, words: Sequence[str]) -> int | None:
+    """Return which word is refused: the value that the message quotes, or the flag; None if no word gives the option."""
     flag = next((n for n in reversed(range(len(words))) if _gives(words[n], option)), None)
-    if flag is None:
-        return None
+    if flag is None or "=" in words[flag] or words[flag] == HIDDEN:
+        return flag
     values = (
         n for n in range(flag + 1, len(words)) if re.search(rf": '?{re.escape(words[n])}'?(?: \(|$)", str(refusal))
     )
-    at = flag if "=" in words[flag] or words[flag] == HIDDEN else next(values, flag)
-    return RefusedWord(begin + at, f"argument {refusal.flags}: {refusal}")
+    return next(values, flag)
 
 
 def _gives(word: str, option: ParserOption) -> bool:

@@ -12,7 +12,7 @@ from holdfast.catalog.api.spans import comes_with, gone_since
 from holdfast.catalog.calls.commands import ambiguous_flags, calls_of, is_command, parsed_flags
 from holdfast.catalog.calls.familiar_names import NAMES, familiar
 from holdfast.catalog.calls.moving import config_of, moving_fix, trainer_of
-from holdfast.catalog.calls.renames import former_names, job_key, job_note, open_arguments, renamed
+from holdfast.catalog.calls.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.calls.renaming import (
     note_for,
     noted,
@@ -111,12 +111,22 @@ def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator
     for call in job.calls:
         for change in open_arguments((called(call), call.path)):
             fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
-            here = change.refused and change.old in call.arguments and not call.guard.tolerates("TypeError")
-            if here and fate is became and since(api, *change.refused):
-                whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
-                what = spelled_renaming(change) if change.new else change.note
-                fix = renaming_fix(job, call, change) if has_edits(job, call) else None
-                yield Refused(call, change.old, fate, f"{whose} takes no `{change.old}`: {what}", fix)
+            if fate is became and _is_refused_inside(api, call, change):
+                yield _inner_refusal(job, api, call, change, fate)
+
+
+def _is_refused_inside(api: Api, call: Call, change: Renamed) -> bool:
+    if not change.refused or change.old not in call.arguments or call.guard.tolerates("TypeError"):
+        return False
+    return bool(since(api, *change.refused))
+
+
+def _inner_refusal(job: Document, api: Api, call: Call, change: Renamed, fate: ArgumentChange) -> Refused:
+    package = change.refused[0]
+    what = spelled_renaming(change) if change.new else change.note
+    message = f"`{called(call)}` of {package} {api.versions[package]} takes no `{change.old}`: {what}"
+    fix = renaming_fix(job, call, change) if has_edits(job, call) else None
+    return Refused(call, change.old, fate, message, fix)
 
 
 def signatures(job: Document, api: Api) -> Iterator[tuple[Call, CallSignature]]:
@@ -322,12 +332,15 @@ class _Argument:
     def _unknown(self) -> Refused | None:
         if is_command(self.job, self.call) and self.call.open and self.name in self.call.defaults:
             return None  # a recipe may be for a script with settings of its own
-        others = self._others()
-        if others:
-            return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+        if owners := ", ".join(map("`{}`".format, self._others())):
+            return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {owners}")
         if self.call.via == "call" and self.name in LOADING and LOADED_WITH in self.signature.parameters:
             what = f'it is an argument of `from_pretrained`: write `{LOADED_WITH}={{"{self.name}": …}}`'
             return self._refused(ArgumentChange.UNKNOWN, what)
+        return self._misspelt()
+
+    def _misspelt(self) -> Refused:
+        """Return the refusal of a name that no release has, with the one that is meant."""
         flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
         meant = _meant(self.name, (*self.signature.parameters, *flags))
         if meant is None:

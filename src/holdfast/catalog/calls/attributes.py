@@ -61,25 +61,26 @@ def _computed() -> frozenset[str]:
 
 
 def _judged(job: Document, api: Api, signature: CallSignature, read: AttributeRead) -> Iterator[Finding]:
-    names = names_of(api, read.path)
-    change, gone = renamed(names, read.name), gone_since(api, read.path, read.name)
-    comes = None if gone else comes_with(api, read.path, read.name)
+    change, gone = renamed(names_of(api, read.path), read.name), gone_since(api, read.path, read.name)
     if change and change.new in signature.parameters:
         what = f"{spelled_renaming(change)}{spelled_since(api, read.path, change, gone)}"
         yield _finding(api, read, what, _renaming_fix(job, read, change), gone)
     elif gone:
-        yield _finding(
-            api, read, f"removed in {gone.package} {gone.after}{noted(change.note if change else '')}", None, gone
-        )
-    elif comes:
+        yield _removed(api, read, gone, change)
+    elif comes := comes_with(api, read.path, read.name):
         yield _finding(api, read, f"it comes with {comes.package} {comes.first}", None, comes)
-    elif not read.exposed and _is_settings(names, read.path):
+    elif _is_wholly_known(api, read):
         yield _unknown(job, api, signature, read)
 
 
-def _is_settings(names: tuple[str, ...], path: str) -> bool:
-    """True if all attributes of a class are known: of TRL's settings, and of TrainingArguments."""
-    return PLAIN in names or path.startswith("trl.")
+def _removed(api: Api, read: AttributeRead, gone: Span, change: Renamed | None) -> Finding:
+    note = noted(change.note if change else "")
+    return _finding(api, read, f"removed in {gone.package} {gone.after}{note}", None, gone)
+
+
+def _is_wholly_known(api: Api, read: AttributeRead) -> bool:
+    """True if all attributes of an object are known: it is of TRL's settings or TrainingArguments, and nothing may have added one."""
+    return not read.exposed and (PLAIN in names_of(api, read.path) or read.path.startswith("trl."))
 
 
 def _finding(api: Api, read: AttributeRead, what: str, fix: Fix | None, span: Span | None = None) -> Finding:

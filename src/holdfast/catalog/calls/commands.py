@@ -1,7 +1,8 @@
 """What a library's command takes, as calls of the dataclasses whose fields are its flags."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from holdfast.catalog.api import Api, load_history
@@ -43,19 +44,33 @@ def ambiguous_flags(job: Document, call: Call, name: str, api: Api) -> tuple[str
     if call.via != "parser" or name in call.defaults:
         return ()
     flags = parsed_flags(job, call, api)
-    begun = tuple(flag for flag in flags if flag.startswith(name))
-    if len(begun) == 1 and since(api, "transformers", HYPHENS):
-        alias = begun[0].replace("_", "-")
-        begun = begun if alias in begun or not alias.startswith(name) else (*begun, alias)
+    begun = _flags_with(name, flags, api)
     return begun if len(begun) > 1 and name not in flags else ()
+
+
+def _flags_with(beginning: str, flags: Iterable[str], api: Api) -> tuple[str, ...]:
+    """Return the flags with a beginning; of the only one both spellings."""
+    begun = tuple(flag for flag in flags if flag.startswith(beginning))
+    if len(begun) == 1 and since(api, "transformers", HYPHENS):
+        return tuple(_spellings(begun[0], beginning))
+    return begun
+
+
+def _spellings(flag: str, beginning: str) -> Iterator[str]:
+    """Yield a flag, and its spelling with hyphens if that is another and begins in the same way."""
+    yield flag
+    hyphened = flag.replace("_", "-")
+    if hyphened != flag and hyphened.startswith(beginning):
+        yield hyphened
 
 
 def parsed_flags(job: Document, call: Call, api: Api) -> tuple[str, ...]:
     """Return the flags that the parser of a call takes, as far as its dataclasses are known."""
     together = [each for each in job.calls if each.via == "parser" and each.place == call.place]
-    found = [each for parsed in together for each in _signatures_of(parsed, api)]
-    own = [name for parsed in together for name in (*parsed.own, *sorted(parsed.flags))]
-    return tuple(dict.fromkeys([*own, *(name for each in found for name in (*each.parameters, *each.shims))]))
+    own = chain.from_iterable((*parsed.own, *sorted(parsed.flags)) for parsed in together)
+    signatures = chain.from_iterable(_signatures_of(parsed, api) for parsed in together)
+    named = chain.from_iterable((*each.parameters, *each.shims) for each in signatures)
+    return tuple(dict.fromkeys([*own, *named]))
 
 
 def _signatures_of(call: Call, api: Api) -> Iterator[CallSignature]:
@@ -80,15 +95,18 @@ def _split(call: Call, api: Api) -> Iterator[Call]:
 
 def _signatures(command: str, api: Api) -> Mapping[str, CallSignature]:
     """Return the signatures of a command's dataclasses at these versions; empty if one of them is unknown."""
+    found = {_public(home, api): api.signature(home) for home in _homes(command, api)}
+    return {path: each for path, each in found.items() if each} if all(found.values()) else {}
+
+
+def _homes(command: str, api: Api) -> Sequence[str]:
+    """Return where the dataclasses of a command are defined at these versions; none if that is not known."""
     package = command.partition(" ")[0]
     history, version = load_history(package), api.versions.get(package)
-    entry = history.entry(f"x {command}") if history else None
-    index = history.index(version) if history and version else None
-    if entry is None or index is None:
-        return {}
-    homes = at(entry["d"], index) or []
-    found = {_public(home, api): api.signature(home) for home in homes}
-    return {path: each for path, each in found.items() if each} if all(found.values()) else {}
+    if history is None or not version:
+        return ()
+    entry, index = history.entry(f"x {command}"), history.index(version)
+    return () if entry is None or index is None else at(entry["d"], index) or ()
 
 
 def _public(home: str, api: Api) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, Literal
 
 from holdfast.catalog.calls.element_loops import element_loops
@@ -55,24 +56,34 @@ def _uses_within(node: ast.AST) -> Iterator[CompletionUse]:
 
 
 def _uses_of(name: str, within: Iterable[ast.AST]) -> Iterator[CompletionUse]:
-    for node in (each for part in within for each in ast.walk(part)):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr=method)) if (
-                held == name and method in OF_TEXT
-            ):
-                yield "text"
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="re"), attr=method), args=[_, ast.Name(id=held), *_]
-            ) if held == name and method in SEARCHING:
-                yield "text"
-            case ast.Subscript(
-                value=ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=int()) | ast.UnaryOp()),
-                slice=ast.Constant(value=str()),
-            ) if held == name:
-                yield "messages"
-            case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name:
-                yield "record"
-            case ast.Name(id=held, ctx=ast.Store()) if held == name:
-                yield ""
-            case _:
-                pass
+    nodes = chain.from_iterable(map(ast.walk, within))
+    yield from (use for node in nodes if (use := _use_of(node, name)) is not None)
+
+
+def _use_of(node: ast.AST, name: str) -> CompletionUse | None:
+    """Return what a node itself takes the value of a name for; None if it does not use it, or in a way that shows nothing."""
+    if _takes_for_text(node, name):
+        return "text"
+    match node:
+        case ast.Subscript(
+            value=ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=int()) | ast.UnaryOp()),
+            slice=ast.Constant(value=str()),
+        ) if held == name:
+            return "messages"
+        case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name:
+            return "record"
+        case ast.Name(id=held, ctx=ast.Store()) if held == name:
+            return ""
+        case _:
+            return None
+
+
+def _takes_for_text(node: ast.AST, name: str) -> bool:
+    """True if a node calls a method that texts alone have, or searches the value of a name by `re`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr=method)) if held == name:
+            return method in OF_TEXT
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method), args=[_, ast.Name(id=held), *_]):
+            return held == name and method in SEARCHING
+        case _:
+            return False

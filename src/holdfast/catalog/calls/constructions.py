@@ -278,13 +278,15 @@ class _Constructor:
                 continue
             if hidden := hidden_in(value):
                 self.hidden[f"{call.key}.{written}"] = hidden
-            key = frozenset({f"{call.key}.{written}"})
-            outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
-            if outcome is not None and isinstance(value, CallResult):
-                untold = bool(call.guard.because)  # nothing is said of what it is given to
-                yield name, KnownValue(outcome.made if untold else as_handed_on(self.job, value.key, outcome.made))
-            else:
-                yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
+            yield name, self._known(call, signature.parameters.get(name), written, value)
+
+    def _known(self, call: Call, parameter: Parameter | None, written: str, value: Any) -> KnownValue:
+        """Return the value that a class gets for an argument: what another call made, or what is written."""
+        outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
+        if outcome is None:
+            return KnownValue(_taken(call, parameter, written, value), frozenset({f"{call.key}.{written}"}))
+        untold = bool(call.guard.because)  # nothing is said of what it is given to
+        return KnownValue(outcome.made if untold else as_handed_on(self.job, value.key, outcome.made))
 
 
 def _unchanged(given: Mapping[str, KnownValue]) -> dict[str, KnownValue]:

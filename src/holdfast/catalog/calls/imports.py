@@ -1,7 +1,7 @@
 """Which of a program's imports fail with the versions at hand, and where the names went."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -108,11 +108,19 @@ def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:
     """Yield where the last of several imports stands that stand in for one another and all fail, and which they are."""
     imports = {each.place: each for each in job.imports}
     for arms in job.fallbacks:
-        lost = [[imports[place] for place in arm if place in imports and _fails(api, imports[place])] for arm in arms]
-        if all(lost):
-            names = " and ".join(f"`{arm[0].name or arm[0].module}` of `{arm[0].module}`" for arm in lost)
-            whose = ", ".join(dict.fromkeys(_whose(api, arm[0].module) for arm in lost))
-            yield lost[-1][0].place, f"{whose} has none of these alternative imports: {names}"
+        lost = list(filter(None, (_first_failing(api, filter(None, map(imports.get, arm))) for arm in arms)))
+        if len(lost) == len(arms):
+            names = " and ".join(map(_spelled, lost))
+            whose = ", ".join(dict.fromkeys(_whose(api, each.module) for each in lost))
+            yield lost[-1].place, f"{whose} has none of these alternative imports: {names}"
+
+
+def _spelled(each: Import) -> str:
+    return f"`{each.name or each.module}` of `{each.module}`"
+
+
+def _first_failing(api: Api, imports: Iterable[Import]) -> Import | None:
+    return next((each for each in imports if _fails(api, each)), None)
 
 
 def _fails(api: Api, each: Import) -> bool:
@@ -130,7 +138,7 @@ def instead_of(api: Api, module: str, name: str) -> str:
     """
     found = _module_replacement(api, f"{module}.{name}") or _module_replacement(api, module, name)
     if found is None:
-        home = _experimental(api, name) if module.startswith("trl") else ""
+        home = _experimental(api, module, name)
         found = _from(home, name) if home else _renamed(api, f"{module}.{name}") or _elsewhere(api, name)
     return found.words.removeprefix("; ") if found else ""
 
@@ -180,14 +188,19 @@ def _module_absent(api: Api, use: _Use) -> MissingImport | None:
 def _name_absent(api: Api, use: _Use, name: str) -> MissingImport:
     spans = api.name_spans(use.module, name)
     message = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
-    gone, instead = span_before(api, spans), _renamed(api, f"{use.module}.{name}")
-    home = _experimental(api, name) if use.module.startswith("trl") else ""
-    if home:
+    gone = span_before(api, spans)
+    if home := _experimental(api, use.module, name):
         return _absent(Absence.EXPERIMENTAL, f"{message}{_ended(gone)}", use, _from(home, name))
-    if later := span_after(api, spans) if gone is None else None:
+    if gone is None and (later := span_after(api, spans)):
         return _absent(Absence.LATER, f"{message}: it comes with {later.package} {later.first}", use)
+    return _gone_or_never(api, use, name, message, gone)
+
+
+def _gone_or_never(api: Api, use: _Use, name: str, message: str, gone: Span | None) -> MissingImport:
+    """Return the absence of a name that no later release has: once it was there, or it has another name, or never was."""
+    instead = _renamed(api, f"{use.module}.{name}")
     if gone or instead:
-        ended = _ended_experimental(api, use.module, name, gone) or _ended(gone)
+        ended = _ended_in(api, use.module, name, gone)
         return _absent(Absence.GONE, f"{message}{ended}", use, instead or _elsewhere(api, name))
     return _absent(Absence.NEVER, message, use, _elsewhere(api, name) or _nearest(api, use.module, name))
 
@@ -196,18 +209,21 @@ def _moving(api: Api, use: _Use, name: str) -> MissingImport | None:
     """Return a warning for a class that says itself that it moved, as long as the old place works."""
     if use.module.startswith(f"{EXPERIMENTAL}."):
         return _promoted(api, use, name)
-    signature = (
-        api.signature(f"{use.module}.{name}") if use.module == "trl" or use.module.startswith("trl.trainer") else None
-    )
-    if signature is None or "experimental" not in signature.deprecated:
-        return None
-    home = _experimental(api, name)
+    home = _experimental(api, use.module, name) if _warns_of_move(api, use.module, name) else ""
     if not home:
         return None
     gone = next((span.after for span in api.name_spans(use.module, name) if span.after), None)
     until = f", and was removed from there in {gone}" if gone else ""
     message = f"`{name}` of {_whose(api, use.module)} warns in its old place{until}"
     return _absent(Absence.MOVING, message, use, _from(home, name))
+
+
+def _warns_of_move(api: Api, module: str, name: str) -> bool:
+    """True if a class of TRL says that it is an experiment now."""
+    if module != "trl" and not module.startswith("trl.trainer"):
+        return False
+    signature = api.signature(f"{module}.{name}")
+    return signature is not None and "experimental" in signature.deprecated
 
 
 def _promoted(api: Api, use: _Use, name: str) -> MissingImport | None:
@@ -218,9 +234,9 @@ def _promoted(api: Api, use: _Use, name: str) -> MissingImport | None:
     return _absent(Absence.PROMOTED, message, use, _from("trl", name))
 
 
-def _experimental(api: Api, name: str) -> str:
-    """Return the module of trl.experimental that a class can be imported from; empty if there is none."""
-    if not name[:1].isupper():
+def _experimental(api: Api, module: str, name: str) -> str:
+    """Return the module of trl.experimental that a class of TRL can be imported from; empty if there is none."""
+    if not module.startswith("trl") or not name[:1].isupper():
         return ""
     homes = (module for module in _experimental_modules() if api.has_module(module) and api.has_name(module, name))
     return next(homes, "")
@@ -277,13 +293,13 @@ def _ended(gone: Span | None) -> str:
     return f": removed in {gone.after} (last release with it: {gone.last})" if gone else ""
 
 
-def _ended_experimental(api: Api, module: str, name: str, gone: Span | None) -> str:
-    """Return until when trl.experimental kept a name that trl lost, in words; nothing if it never had it."""
+def _ended_in(api: Api, module: str, name: str, gone: Span | None) -> str:
+    """Return until when a module had a name, in words, and until when trl.experimental kept one that trl lost."""
     if gone is None or not module.startswith("trl") or module.startswith(EXPERIMENTAL):
-        return ""
+        return _ended(gone)
     spans = [(home, span) for home in _experimental_modules() if (span := span_before(api, api.name_spans(home, name)))]
     if not spans:
-        return ""
+        return _ended(gone)
     order = released("trl")
     home, last = max(spans, key=lambda each: order.index(each[1].last or order[-1]))
     return f": removed in {gone.after}, and from `{home}` in {last.after} (last release with it: {last.last})"
@@ -303,23 +319,37 @@ def _absent(absence: Absence, message: str, use: _Use, instead: _Replacement | N
 def _without(job: Document, use: _Use) -> Fix | None:
     """Return the edits by which a program does without a name: its calls are written otherwise, or nothing uses it."""
     path = f"{use.module}.{use.name}"
-    change = replaced("name", path)
-    calls = [each for each in job.calls if each.path == path]
-    if use.name is None or use.guard != Guard() or (calls and not (change and change.write)):
+    if use.name is None or use.guard != Guard():
         return None
-    if not calls or change is None:
-        return Fix(f"import no `{use.name}`, which nothing uses", (Remove(f"imports.{path}"),))
+    if calls := _calls_of(job, path):
+        return _writing_fix(calls, replaced("name", path))
+    return Fix(f"import no `{use.name}`, which nothing uses", (Remove(f"imports.{path}"),))
+
+
+def _calls_of(job: Document, path: str) -> list[Call]:
+    return [each for each in job.calls if each.path == path]
+
+
+def _writing_fix(calls: Iterable[Call], change: Replaced | None) -> Fix | None:
+    """Return the edits that write all calls of a function otherwise; None if one of them cannot be."""
+    if change is None or not change.write:
+        return None
     edits = [_written(each, change) for each in calls]
     return Fix(f"write `{change.write}`", tuple(chain.from_iterable(edits)), safe=False) if all(edits) else None
 
 
 def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
     """Return the edits that write a call otherwise; none if it is given more than can be kept."""
-    if call.open or len(call.positional) > len(change.keeps):
+    if _gives_more(call, change):
         return ()
     gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
     given = (Set(f"{call.key}.{name}", value) for name, value in change.gives.items())
     return ReplaceCall(call.key, change.write, tuple(change.imports)), *gone, *given
+
+
+def _gives_more(call: Call, change: Replaced) -> bool:
+    """True if a call may be given more than the new function takes, where that cannot be read or has no name."""
+    return call.open or len(call.positional) > len(change.keeps)
 
 
 def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:
@@ -328,14 +358,22 @@ def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:
     change = replaced("name", path)
     if fix is None or change is None or not change.keeps:
         return fix
-    calls = [each for each in job.calls if each.path == path]
-    if any(each.open or len(each.positional) > len(change.keeps) for each in calls):
+    calls = _calls_of(job, path)
+    if any(_gives_more(each, change) for each in calls):
         return None
-    gone = [(each.key, name) for each in calls for name in each.arguments if name not in change.keeps]
-    if not gone:
-        return fix
-    named = " and ".join(f"`{name}`" for name in dict.fromkeys(name for _, name in gone))
-    edits = (*fix.edits, *(Remove(f"{key}.{name}") for key, name in gone))
+    gone = list(_left_out(calls, change))
+    return _also_removing(fix, gone) if gone else fix
+
+
+def _left_out(calls: Iterable[Call], change: Replaced) -> Iterator[tuple[str, str]]:
+    """Yield the arguments of calls that the new function does not take, each as the key of its call and its name."""
+    yield from ((each.key, name) for each in calls for name in each.arguments if name not in change.keeps)
+
+
+def _also_removing(fix: Fix, arguments: Sequence[tuple[str, str]]) -> Fix:
+    """Return a fix that removes some arguments too."""
+    named = " and ".join(f"`{name}`" for name in dict.fromkeys(name for _, name in arguments))
+    edits = (*fix.edits, *(Remove(f"{key}.{name}") for key, name in arguments))
     return replace(fix, title=f"{fix.title}, without {named}, which it does not take", edits=edits, safe=False)
 
 

@@ -24,32 +24,37 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
         name: The argument.
         new: Its name in the config.
     """
-    value, config = call.arguments[name], config_of(call.path)
-    made = job.call("train")
+    value, made = call.arguments[name], job.call("train")
     if call.key != "trainer" or isinstance(value, CallResult | LibraryName | LocalName):
         return None
     if made is None:
-        return _making_fix(call, name, config, new) if is_plain(value) else None
+        return _making_fix(call, name, config_of(call.path), new)
     if is_plain(value) and made.arguments.get(new, ABSENT) == value:
         return Fix(f"remove it: `{made.label}` sets it", (Remove(f"trainer.{name}"),))
+    return _adding_fix(job, api, call, made, (name, new))
+
+
+def _adding_fix(job: Document, api: Api, trainer: Call, made: Call, names: tuple[str, str]) -> Fix | None:
+    """Return the edits that give a config a value of the trainer's, given its names in both; a plain config is recast as the trainer's own."""
+    (name, new), config = names, config_of(trainer.path)
     recast = () if made.name == config.rpartition(".")[2] else recasting(api, made, config)
     if recast is None or new in made.arguments or made.via != "call" or made.open:
         return None
-    edits = (*recast, Remove(f"trainer.{name}"), Set(f"train.{new}", value, of=f"trainer.{name}"))
-    title = (
-        f"{spelled_recast(made, config, recast)}, and move `{name}` there" if recast else f"move it to `{made.label}`"
-    )
-    return Fix(title, edits, safe=is_used_once(job, made))
+    title = f"move it to `{made.label}`"
+    if recast:
+        title = f"{spelled_recast(made, config, recast)}, and move `{name}` there"
+    moved = Set(f"train.{new}", trainer.arguments[name], of=f"trainer.{name}")
+    return Fix(title, (*recast, Remove(f"trainer.{name}"), moved), safe=is_used_once(job, made))
 
 
 def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
     """Return the edits that give a trainer a config of its own, where it has none and makes one with the defaults."""
-    kind = config.rpartition(".")[2]
-    if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call":
+    kind, value = config.rpartition(".")[2], call.arguments[name]
+    if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call" or not is_plain(value):
         return None
     model = next(iter(call.positional), call.arguments.get("model"))
     folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
-    given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
+    given = {**({"output_dir": folder} if folder else {}), new: value}
     made = SourceExpression(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
     edits = (
         ReplaceCall("trainer", f"{call.label}(…)", (config,)),
@@ -67,18 +72,23 @@ def recasting(api: Api, call: Call, config: str) -> tuple[Edit, ...] | None:
     plain, own = api.signature(PLAIN), api.signature(config)
     if call.path != PLAIN or plain is None or own is None or call.via != "call" or call.open:
         return None
-    given = {*call.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in call.arguments else ())}
-    defaults = {
-        name: False if before.default is None else before.default
-        for name, before in plain.parameters.items()
-        if name not in given and name in own.parameters and own.parameters[name].default != before.default
-    }
+    defaults = _differing_defaults(call, plain, own)
     if not all(map(is_plain, defaults.values())):
         return None
     name = config.rpartition(".")[2]
     return ReplaceCall(call.key, f"{name}(…)", (config,)), *(
         Set(f"{call.key}.{_newest_name(own, each, value)}", value) for each, value in defaults.items()
     )
+
+
+def _differing_defaults(call: Call, plain: CallSignature, own: CallSignature) -> dict[str, Any]:
+    """Return the defaults of TrainingArguments that a config has others for, of arguments that a call does not give."""
+    given = {*call.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in call.arguments else ())}
+    return {
+        name: False if before.default is None else before.default
+        for name, before in plain.parameters.items()
+        if name not in given and name in own.parameters and own.parameters[name].default != before.default
+    }
 
 
 def _newest_name(config: CallSignature, name: str, value: Any) -> str:

@@ -18,17 +18,28 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
     value, key = call.arguments[change.old], f"{call.key}.{change.old}"
     if value is None and change.none:
         return Fix(f"remove `{change.old}`", (Remove(key),), safe=False)
-    if change.switch is None:
-        edits = (Rename(key, change.new), *renamed_reads(job, call, change.old, change.new))
-        read = _number(value) if call.via == "parser" else value
-        safe = change.keeps(read) and not any(each.path == "" for each in reads_of(job, call, change.old))
-        return Fix(f"rename `{change.old}` to `{change.new}`", edits, safe=safe)
+    if change.switch is not None:
+        return _switching_fix(call, change, value)
+    edits = (Rename(key, change.new), *renamed_reads(job, call, change.old, change.new))
+    return Fix(f"rename `{change.old}` to `{change.new}`", edits, safe=_means_same(job, call, change))
+
+
+def _means_same(job: Document, call: Call, change: Renamed) -> bool:
+    """True if an argument means the same under its new name, and all that reads it back is renamed with it."""
+    value = call.arguments[change.old]
+    keeps = change.keeps(_number(value) if call.via == "parser" else value)
+    return keeps and not any(each.path == "" for each in reads_of(job, call, change.old))
+
+
+def _switching_fix(call: Call, change: Renamed, value: Any) -> Fix | None:
+    """Return the edit that writes a switch as a value of the argument that took its place; None if it may be on or off."""
     if not isinstance(value, bool):
         return None
-    switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
+    removal = Remove(f"{call.key}.{change.old}")
     if not value:
-        return Fix(f"remove `{change.old}`", (Remove(key),))
-    return Fix(f"write `{change.new}`", (Remove(key), Set(f"{call.key}.{change.new}", switch)))
+        return Fix(f"remove `{change.old}`", (removal,))
+    switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
+    return Fix(f"write `{change.new}`", (removal, Set(f"{call.key}.{change.new}", switch)))
 
 
 def reads_of(job: Document, call: Call, name: str) -> Iterator[AttributeRead]:

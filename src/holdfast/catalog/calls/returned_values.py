@@ -12,6 +12,20 @@ CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ReturnKind = Literal["", "list", "dict", "number", "text", "nothing"]
 HIDDEN: Final = object()
 """In place of a value that is computed."""
+LITERALS: Final[Mapping[type, ReturnKind]] = {int: "number", float: "number", str: "text"}
+MADE_BY: Final[Mapping[str, ReturnKind]] = {
+    "list": "list",
+    "dict": "dict",
+    "str": "text",
+    **dict.fromkeys(("float", "int", "len", "round", "sum"), "number"),
+}
+"""What a call of a built-in function returns."""
+DISPLAYS: Final[Mapping[type, ReturnKind]] = {
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+}
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -28,12 +42,21 @@ def kind_returned(function: CallableNode) -> ReturnKind:
     nodes = list(_own_nodes(function))
     if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
         return ""
-    names = _kinds_of_names(nodes)
-    returns = (each.value for each in nodes if isinstance(each, ast.Return))
-    kinds: set[ReturnKind] = {_kind_of(value, names) if value else "nothing" for value in returns}
-    if not kinds and not _is_stub(function.body):
-        return "nothing"
+    return _only(_kinds_of_returns(nodes, function.body))
+
+
+def _only(kinds: set[ReturnKind]) -> ReturnKind:
+    """Return the kind that is the only one; empty if there are several, or none."""
     return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _kinds_of_returns(nodes: Sequence[ast.AST], body: Sequence[ast.stmt]) -> set[ReturnKind]:
+    """Return the kinds of values that a function returns; without a `return` nothing, unless it is still to be written."""
+    names = _kinds_of_names(nodes)
+    returns = [each.value for each in nodes if isinstance(each, ast.Return)]
+    if not returns and not _is_stub(body):
+        return {"nothing"}
+    return {_kind_of(value, names) if value else "nothing" for value in returns}
 
 
 def keys_returned(function: CallableNode) -> tuple[str, ...]:
@@ -74,13 +97,17 @@ def _sample(node: ast.expr) -> Any:
         case ast.JoinedStr() | ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Add()):
             return ""
         case ast.List(elts=items):
-            return [_sample(each) for each in items]
+            return list(map(_sample, items))
         case ast.Dict(keys=keys, values=values):
-            names = [key.value if isinstance(key, ast.Constant) else None for key in keys]
-            known = all(isinstance(name, str) for name in names)
-            return dict(zip(names, map(_sample, values), strict=True)) if known else HIDDEN
+            return _sample_dict(keys, values)
         case _:
             return HIDDEN
+
+
+def _sample_dict(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Any:
+    names = [key.value if isinstance(key, ast.Constant) else None for key in keys]
+    known = all(isinstance(name, str) for name in names)
+    return dict(zip(names, map(_sample, values), strict=True)) if known else HIDDEN
 
 
 def _is_stub(body: Sequence[ast.stmt]) -> bool:
@@ -110,20 +137,20 @@ def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, ReturnKind]:
 
 def _kind_of(node: ast.expr, names: Mapping[str, ReturnKind]) -> ReturnKind:
     match node:
-        case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list")):
-            return "list"
-        case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
-            return "dict"
-        case (
-            ast.Constant(value=int() | float()) | ast.Call(func=ast.Name(id="float" | "int" | "len" | "round" | "sum"))
-        ):
-            return "" if isinstance(node, ast.Constant) and isinstance(node.value, bool) else "number"
-        case ast.IfExp(body=one, orelse=other) if _kind_of(one, names) == _kind_of(other, names):
-            return _kind_of(one, names)
+        case ast.IfExp(body=one, orelse=other):
+            return _only({_kind_of(one, names), _kind_of(other, names)})
         case ast.Name(id=name):
             return names.get(name, "")
+        case ast.Constant(value=value):
+            return LITERALS.get(type(value), "")
+        case ast.Call(func=ast.Name(id=name)):
+            return MADE_BY.get(name, "")
         case _:
-            return "text" if _is_text(node) else ""
+            return DISPLAYS.get(type(node), _kind_of_text(node))
+
+
+def _kind_of_text(node: ast.expr) -> ReturnKind:
+    return "text" if _is_text(node) else ""
 
 
 def _is_text(node: ast.expr) -> bool:

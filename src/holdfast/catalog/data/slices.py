@@ -71,12 +71,18 @@ class Slice:
     @property
     def span(self) -> tuple[float, float] | None:
         """From where to where it goes, in its own unit, where that is known without the number of rows."""
-        if (self.start or 0) >= 0 and (self.end is None or self.end >= 0):
-            return self.start or 0, float("inf") if self.end is None else self.end
+        start, end = self.start or 0, math.inf if self.end is None else self.end
+        if start >= 0 and end >= 0:
+            return start, end
         if not self.percent:
             return None
-        start, end = self.start or 0, WHOLE if self.end is None else self.end
+        end = min(end, WHOLE)
         return start + WHOLE * (start < 0), end + WHOLE * (end < 0)
+
+    @property
+    def exceeds_whole(self) -> bool:
+        """Whether it names more than 100 percent."""
+        return self.percent and any(abs(bound or 0) > WHOLE for bound in (self.start, self.end))
 
 
 def parse_slices(split: str) -> tuple[Slice, ...]:
@@ -96,13 +102,17 @@ def _parse(part: str, split: str) -> Slice:
     if found is None or found["rounding"] not in ROUNDINGS:
         fix = "write `train[:10%]`, `train[:100]`, or a name"
         raise UsageError(f"no such slice of a split: {part!r}", where=split, fix=fix)
-    start, end = (int(found[name]) if found[name] else None for name in ("start", "end"))
-    percent = "%" in (found["start_unit"], found["end_unit"])
-    if percent and any(abs(bound or 0) > WHOLE for bound in (start, end)):
+    start, end, percent = _bound(found["start"]), _bound(found["end"]), "%" in (found["start_unit"], found["end_unit"])
+    parsed = Slice(found["split"], start, end, percent, found["rounding"] == DROPPING, part)
+    if parsed.exceeds_whole:
         raise UsageError(f"more than 100 percent: {part!r}", where=split, fix="name a share between -100 and 100")
     if found["rounding"] and not percent:
         raise UsageError(f"rows are not rounded: {part!r}", where=split, fix="leave the rounding out")
-    return Slice(found["split"], start, end, percent, found["rounding"] == DROPPING, part)
+    return parsed
+
+
+def _bound(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 def read_slices(split: str) -> tuple[Slice, ...]:

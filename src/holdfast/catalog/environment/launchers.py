@@ -7,7 +7,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 ALONE: Final[Mapping[str, Mapping[str, str]]] = {
     "torchrun": {
@@ -31,6 +31,8 @@ TORCHRUN: Final = frozenset({"torchrun", "accelerate", "deepspeed"})
 """Launchers that set what `torchrun` does."""
 PORT: Final = "MASTER_PORT"
 GROUP: Final = "init_process_group"
+WORDS: Final = (GROUP, PORT, *(name for variables in ALONE.values() for name in variables))
+"""A script that holds none of these needs no launcher."""
 NUMBERED: Final = frozenset({"rank", "world_size", "store"})
 """Arguments of `init_process_group` that take the place of variables."""
 CATCHES: Final = frozenset({"KeyError", "LookupError", "ValueError", "TypeError", "Exception"})
@@ -59,22 +61,26 @@ def wanted_launcher(source: str) -> NeededLauncher | None:
     NeededLauncher(name='torchrun', variable='RANK', line=2)
     >>> wanted_launcher('import os\nrank = int(os.environ.get("RANK", 0))')
     """
-    if not any(name in source for name in (GROUP, PORT, *(name for variables in ALONE.values() for name in variables))):
+    if not any(word in source for word in WORDS):
         return None
     try:
         tree = ast.parse(source)
     except SyntaxError:
         return None
+    return next(_needed_launchers(tree), None)
+
+
+def _needed_launchers(tree: ast.Module) -> Iterator[NeededLauncher]:
+    """Yield the launcher of each variable that a script needs and does not set itself."""
     reads = list(_reads(tree.body, branched=False, guarded=False))
     copes = any(each.copes for each in reads)
-    strict = [each for each in reads if not (each.copes or each.branched or (each.guarded and copes))]
-    named = (
-        NeededLauncher(name, read.name, read.line)
-        for read in strict
-        for name, variables in ALONE.items()
-        if read.name in variables or read.name == PORT
-    )
-    return next((each for each in named if not _sets(tree, each.variable)), None)
+    for read in reads:
+        if read.is_strict(elsewhere_copes=copes) and not _sets(tree, read.name):
+            yield from (NeededLauncher(name, read.name, read.line) for name in _launchers_of(read.name))
+
+
+def _launchers_of(variable: str) -> list[str]:
+    return [name for name, variables in ALONE.items() if variable in variables or variable == PORT]
 
 
 def alone(launched_by: Collection[str], source: str) -> dict[str, str]:
@@ -106,6 +112,10 @@ class VariableRead:
     copes: bool
     branched: bool
     guarded: bool
+
+    def is_strict(self, *, elsewhere_copes: bool) -> bool:
+        """True if the script cannot do without the variable, given whether it copes without one at another place."""
+        return not (self.copes or self.branched or (self.guarded and elsewhere_copes))
 
 
 def _reads(nodes: Collection[ast.AST], *, branched: bool, guarded: bool) -> Iterator[VariableRead]:
@@ -205,13 +215,18 @@ def _sets(tree: ast.AST, name: str) -> bool:
 
 def _set_by(node: ast.AST, name: str) -> bool:
     match node:
-        case ast.Subscript(value=held, slice=ast.Constant(value=key), ctx=ast.Store()):
+        case (
+            ast.Subscript(value=held, slice=ast.Constant(value=key), ctx=ast.Store())
+            | ast.Call(func=ast.Attribute(value=held, attr="setdefault"), args=[ast.Constant(value=key), *_])
+        ):
             return key == name and _is_environ(held)
-        case ast.Call(func=ast.Attribute(value=held, attr="setdefault"), args=[ast.Constant(value=key), *_]):
-            return key == name and _is_environ(held)
-        case ast.Call(func=ast.Attribute(value=held, attr="update"), args=args, keywords=keywords) if _is_environ(held):
-            keys = [key for each in args if isinstance(each, ast.Dict) for key in each.keys]
-            named = {key.value for key in keys if isinstance(key, ast.Constant)}
-            return name in named or name in {each.arg for each in keywords}
+        case ast.Call(func=ast.Attribute(value=held, attr="update")) if _is_environ(held):
+            return name in _updated_names(node)
         case _:
             return False
+
+
+def _updated_names(call: ast.Call) -> set[Any]:
+    """Return the names that a call of `update` gives values."""
+    keys = [key for each in call.args if isinstance(each, ast.Dict) for key in each.keys]
+    return {key.value for key in keys if isinstance(key, ast.Constant)} | {each.arg for each in call.keywords}

@@ -71,8 +71,16 @@ def misspelt_word(words: Sequence[str]) -> MisspeltWord | None:
     if name in SUBCOMMANDS:
         return _subcommand(name, rest)
     if name == "python" and len(rest) > 1 and rest[0] == MODULE:
-        meant = next((each for each in MODULES if _is_meant(rest[1], each)), None)
-        return MisspeltWord(2, meant) if meant and rest[1] not in REAL else None
+        return _module(rest[1])
+    return _program(name, rest)
+
+
+def _module(name: str) -> MisspeltWord | None:
+    meant = next((each for each in MODULES if _is_meant(name, each)), None)
+    return MisspeltWord(2, meant) if meant and name not in REAL else None
+
+
+def _program(name: str, rest: Sequence[str]) -> MisspeltWord | None:
     meant = nearest(name, PROGRAMS, cutoff=NEAR_ALONE)
     if meant is None or name in {meant, *REAL} or not name.isalpha() or not _starts(meant, rest):
         return None

@@ -7,10 +7,11 @@ history bring along is taken from there, release by release.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.api import load_history
-from holdfast.catalog.api.history import at
+from holdfast.catalog.api.history import History, at
 from holdfast.catalog.tables import load_table
 from holdfast.core.document import Document
 from holdfast.core.requirement import Requirement, RequirementProblem, parse_metadata, parse_requirement
@@ -84,42 +85,52 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
     >>> installed(["some-package-of-mine"], {}) is None
     True
     """
-    seen: set[Requirement] = set()
-    todo: set[Requirement | RequirementProblem] = set(map(parse_requirement, requirements))
+    seen: set[Requirement | RequirementProblem] = set()
+    todo = set(map(parse_requirement, requirements))
     while todo:
-        known = {each for each in todo if isinstance(each, Requirement) and not each.url}
-        along = [_brought(each, versions) for each in known]
-        if known != todo or None in along:
+        along = [_brought(each, versions) for each in todo]
+        if None in along:
             return None
-        seen |= known
-        todo = {each for brought in along for each in brought or () if each not in seen}
-    return frozenset(each.name for each in seen)
+        seen |= todo
+        todo = set[Requirement | RequirementProblem](chain.from_iterable(filter(None, along))) - seen
+    return frozenset(each.name for each in seen if isinstance(each, Requirement))
 
 
-def _brought(requirement: Requirement, versions: Mapping[str, str]) -> tuple[Requirement, ...] | None:
+def _brought(
+    requirement: Requirement | RequirementProblem, versions: Mapping[str, str]
+) -> tuple[Requirement, ...] | None:
     """Return the dependencies of one package, of the packages of this catalog; None if they are unknown."""
-    package = load_packages().get(requirement.name)
-    if package is None:
+    if isinstance(requirement, RequirementProblem) or requirement.url:
         return None
-    if load_history(requirement.package):
-        return tuple(_of_release(requirement, versions))
+    package = load_packages().get(requirement.name)
+    return _brought_by(package, requirement, versions) if package else None
+
+
+def _brought_by(
+    package: PackageFacts, requirement: Requirement, versions: Mapping[str, str]
+) -> tuple[Requirement, ...] | None:
+    if history := load_history(requirement.package):
+        return tuple(_of_release(history, requirement, versions))
     return None if requirement.extras else tuple(Requirement(name=name) for name in package.brings)
 
 
-def _of_release(requirement: Requirement, versions: Mapping[str, str]) -> Iterator[Requirement]:
+def _of_release(history: History, requirement: Requirement, versions: Mapping[str, str]) -> Iterator[Requirement]:
     """Yield the dependencies of a release; those of every release, where the release is unknown."""
-    history = load_history(requirement.package)
-    about = history.about if history else {}
-    index = history.index(versions[history.package]) if history and history.package in versions else None
-    needed = [*_values(about.get("requires"), index)]
-    for table in _values(about.get("extras"), index):
-        needed += [texts for extra, texts in table.items() if normalized(extra) in requirement.extras]
-    for text in sorted({text for texts in needed for text in texts}):
+    for text in sorted(_texts_of_release(history, requirement, versions)):
         each = parse_metadata(text)
         package = load_packages().get(each.name) if isinstance(each, Requirement) else None
         if isinstance(each, Requirement) and package:
             # What extras bring is among what those packages are said to bring: `fsspec[http]`.
             yield Requirement(name=each.name, extras=frozenset() if package.brings else each.extras)
+
+
+def _texts_of_release(history: History, requirement: Requirement, versions: Mapping[str, str]) -> set[str]:
+    """Return the dependencies of a release with the extras of a requirement, as its metadata spells them."""
+    index = history.index(versions[history.package]) if history.package in versions else None
+    needed = _values(history.about.get("requires"), index)
+    for table in _values(history.about.get("extras"), index):
+        needed += [texts for extra, texts in table.items() if normalized(extra) in requirement.extras]
+    return set(chain.from_iterable(needed))
 
 
 def _values(changes: Sequence[Sequence[Any]] | None, index: int | None) -> list[Any]:

@@ -24,6 +24,7 @@ CHAT: Final[frozenset[Form]] = frozenset(("chat", "silent"))
 ALIKE: Final[tuple[Form, ...]] = ("text", "chat")
 # The trainer gives a reward function these itself.
 TAKEN: Final = ("prompts", "completions")
+PAIR: Final = ("prompt", "chosen", "rejected", "tools")
 OVERWRITTEN: Final = ("trainer_state", "log_extra", "log_metric")
 
 
@@ -71,15 +72,17 @@ def _reads(method: Method, forms: Forms, settings: ColumnSettings) -> Sequence[s
             return (*_sft_reads(forms, settings), "tools")
         case Method.KTO if not {"chosen", "rejected"} <= forms.keys():
             return ("prompt", "completion", "label", "tools")
-        case Method.REWARD if ids := _ids_of_pair(forms):
-            return (*ids, "margin")
         case Method.REWARD:
-            return ("prompt", "chosen", "rejected", "tools", "margin")
+            return _reward_reads(forms)
         case Method.DPO | Method.KTO:
-            return ("prompt", "chosen", "rejected", "tools")
+            return PAIR
         case Method.GRPO | Method.RLOO:
-            needs_solution = any(name in MATHEMATICAL for name in settings.rewards)
-            return ("prompt", "solution") if needs_solution else ("prompt",)
+            return ("prompt", *["solution"] * _needs_solution(settings))
+
+
+def _needs_solution(settings: ColumnSettings) -> bool:
+    """True if one of the rewards compares answers with the column `solution`."""
+    return any(name in MATHEMATICAL for name in settings.rewards)
 
 
 def _sft_reads(forms: Forms, settings: ColumnSettings) -> Sequence[str]:
@@ -101,10 +104,16 @@ def _sft(forms: Forms, settings: ColumnSettings) -> str:
         return _wrong(forms, "input_ids", ("tokens",))
     if settings.assistant_only_loss and not _some_chat(forms):
         return "`assistant_only_loss` needs messages, and there are none before the data is prepared"
-    if forms.get("conversations") == "shared":
-        forms = {name: "chat" if form == "shared" else form for name, form in forms.items() if name != "conversations"}
-        forms = {**forms, "messages": "chat"}
+    forms = _with_shared_as_messages(forms)
     return _sft_of_prompts(forms) if "prompt" in forms else _sft_of_whole(forms, settings.text_field)
+
+
+def _with_shared_as_messages(forms: Forms) -> Forms:
+    """Return the forms with `conversations` of `from` and `value` as the messages that sft makes of them."""
+    if forms.get("conversations") != "shared":
+        return forms
+    rest = {name: "chat" if form == "shared" else form for name, form in forms.items() if name != "conversations"}
+    return {**rest, "messages": "chat"}
 
 
 def _sft_of_prompts(forms: Forms) -> str:
@@ -116,30 +125,29 @@ def _sft_of_prompts(forms: Forms) -> str:
 def _sft_of_whole(forms: Forms, text: str) -> str:
     if forms.get("messages") in CHAT:
         return _silent(forms, ("messages",)) or _strays(forms, ("messages",), text)
-    if any(forms.get(name) == "unknown" for name in ("messages", "conversations")):
+    if "unknown" in (forms.get("messages"), forms.get("conversations")):
         return ""
     if text not in forms:
-        spelled = _other_spelling(forms)
-        return spelled or f"no `messages`, no `{text}`, and no `prompt` with `completion`"
-    if fault := _wrong(forms, text, ("text",)):
-        return fault
+        return _unread(forms, text)
+    return _wrong(forms, text, ("text",)) or _taken_for_messages(forms, text)
+
+
+def _taken_for_messages(forms: Forms, text: str) -> str:
+    """Return that TRL takes the row for a conversation, and then looks for its messages."""
     chats = [name for name in ASKED if forms.get(name) in CHAT and name != text]
-    # TRL takes the row for a conversation, and then looks for its messages.
-    return (
-        f"{_list(chats)} {_verb(chats, 'hold')} messages, so that `messages` is looked for, not `{text}`"
-        if chats
-        else ""
-    )
+    if not chats:
+        return ""
+    return f"{_list(chats)} {_verb(chats, 'hold')} messages, so that `messages` is looked for, not `{text}`"
 
 
-def _other_spelling(forms: Forms) -> str:
-    """Return a description of messages in a notation other than that of sft."""
+def _unread(forms: Forms, text: str) -> str:
+    """Return why sft reads none of the columns; of messages, what their notation is."""
     if forms.get("conversations") == "chat":
         return "`conversations` holds messages by role and content, which are read under the name `messages` alone"
     for name in ("messages", "conversations"):
         if name in forms:
             return f"`{name}` is {NAMES[forms[name]]}, where a list of messages is looked for"
-    return ""
+    return f"no `messages`, no `{text}`, and no `prompt` with `completion`"
 
 
 def _dpo(forms: Forms, settings: ColumnSettings) -> str:
@@ -153,9 +161,13 @@ def _dpo(forms: Forms, settings: ColumnSettings) -> str:
 def _reward(forms: Forms, settings: ColumnSettings) -> str:
     del settings
     if ids := _ids_of_pair(forms):
-        return next((fault for name in ids if (fault := _wrong(forms, name, ("tokens",)))), "")
+        return _first_wrong(forms, ids, ("tokens",))
     fault = _missing(forms, "chosen", "rejected") or _unlike(forms, ("prompt", "chosen", "rejected"))
     return fault or (_wrong(forms, "margin", ("number", "flag")) if "margin" in forms else "")
+
+
+def _reward_reads(forms: Forms) -> Sequence[str]:
+    return (*(_ids_of_pair(forms) or PAIR), "margin")
 
 
 def _ids_of_pair(forms: Forms) -> tuple[str, str] | None:
@@ -243,26 +255,36 @@ def _wrong(forms: Forms, name: str, wanted: Sequence[Form]) -> str:
     return f"`{name}` is {NAMES[form]}, and has to be {' or '.join(NAMES[each] for each in wanted)}"
 
 
+def _first_wrong(forms: Forms, names: Sequence[str], wanted: Sequence[Form]) -> str:
+    return next((fault for name in names if (fault := _wrong(forms, name, wanted))), "")
+
+
 def _silent(forms: Forms, names: Sequence[str]) -> str:
-    lacking = [name for name in names if forms.get(name) == "silent"]
+    lacking = _of_form(forms, names, "silent")
     return f"the messages of {_list(lacking)} have no `content`" if lacking else ""
+
+
+def _of_form(forms: Forms, names: Sequence[str], form: Form) -> list[str]:
+    return [name for name in names if forms.get(name) == form]
 
 
 def _unlike(forms: Forms, names: Sequence[str]) -> str:
     """Return why columns that are put together cannot be: all have to be texts, or all lists of messages."""
     there = [name for name in names if name in forms]
-    if fault := _silent(forms, there) or next((bad for name in there if (bad := _wrong(forms, name, ALIKE))), ""):
-        return fault
-    texts = [name for name in there if forms[name] == "text"]
-    chats = [name for name in there if forms[name] == "chat"]
+    return _silent(forms, there) or _first_wrong(forms, there, ALIKE) or _mixed(forms, there)
+
+
+def _mixed(forms: Forms, names: Sequence[str]) -> str:
+    """Return that some columns are texts, and others messages or taken for texts."""
+    texts, chats = _of_form(forms, names, "text"), _of_form(forms, names, "chat")
     if texts and chats:
         are = "is text" if len(texts) == 1 else "are texts"
         return f"{_list(texts)} {are} and {_list(chats)} {_verb(chats, 'hold')} messages; they have to be alike"
-    return _strays(forms, there) if chats and len(chats) == len(there) else ""
+    return _strays(forms, names) if chats and len(chats) == len(names) else ""
 
 
 def _strays(forms: Forms, read: Sequence[str], otherwise: str = "") -> str:
-    """Return why messages that are read may be taken for texts: a column that nobody reads is asked instead of them."""
+    """Return why messages that are read may be taken for texts: TRL looks at a column that is not read instead of them."""
     others = [name for name in ASKED if name in forms and name not in read and forms[name] not in (*CHAT, "unknown")]
     if not others or otherwise in forms:
         return ""
@@ -273,26 +295,43 @@ def _strays(forms: Forms, read: Sequence[str], otherwise: str = "") -> str:
 
 def _caveats(method: Method, forms: Forms, shape: Shape, settings: ColumnSettings) -> Iterable[str]:
     """Yield the problems that training would not report: data that it drops or misreads."""
-    paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
-    if paired and "prompt" not in forms and not shape.implicit_prompt:
-        yield "`chosen` and `rejected` begin differently, so that there is no prompt"
     read = [name for name in _reads(method, forms, settings) if name in (*ASKED, "conversations") and name in forms]
-    if not method.generates and any(forms.get(name) == "text" for name in read):
-        others = [name for name in ASKED if forms.get(name) in CHAT]
-        if others:
-            yield f"{_list(others)} {_verb(others, 'hold')} messages, and by chance no text gets a token that ends it"
-    if method is Method.SFT and forms.get("label") == "flag" and {"completion", "messages", "conversations"} & {*read}:
-        yield "`label` is not read, and answers that it calls bad are learned as well"
-    if method is Method.SFT and {"parent_id", "role"} <= forms.keys() and settings.text_field in forms:
-        yield "each row is one message of a tree, by `parent_id`: conversations have to be joined from several rows"
+    yield from _promptless(method, forms, shape)
+    yield from _endless(method, forms, read)
+    yield from _unlearned(method, forms, read, settings)
     yield from _unspoken(forms, read, shape)
     if method.generates:
         yield from _unrewarded(forms, settings)
 
 
+def _promptless(method: Method, forms: Forms, shape: Shape) -> Iterable[str]:
+    """Yield that a pair of answers has no prompt."""
+    paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
+    if paired and "prompt" not in forms and not shape.implicit_prompt:
+        yield "`chosen` and `rejected` begin differently, so that there is no prompt"
+
+
+def _endless(method: Method, forms: Forms, read: Sequence[str]) -> Iterable[str]:
+    """Yield that texts may get no token that ends them."""
+    if not method.generates and _of_form(forms, read, "text"):
+        others = [name for name in ASKED if forms.get(name) in CHAT]
+        if others:
+            yield f"{_list(others)} {_verb(others, 'hold')} messages, and by chance no text gets a token that ends it"
+
+
+def _unlearned(method: Method, forms: Forms, read: Sequence[str], settings: ColumnSettings) -> Iterable[str]:
+    """Yield what the rows say and sft does not learn."""
+    if method is not Method.SFT:
+        return
+    if forms.get("label") == "flag" and {"completion", "messages", "conversations"} & {*read}:
+        yield "`label` is not read, and answers that it calls bad are learned as well"
+    if {"parent_id", "role"} <= forms.keys() and settings.text_field in forms:
+        yield "each row is one message of a tree, by `parent_id`: conversations have to be joined from several rows"
+
+
 def _unrewarded(forms: Forms, settings: ColumnSettings) -> Iterable[str]:
     """Yield the columns that reward functions do not get."""
-    if forms.get("solution") == "number" and any(name in MATHEMATICAL for name in settings.rewards):
+    if forms.get("solution") == "number" and _needs_solution(settings):
         yield "`solution` is a number, and TRL's reward reads texts alone: of a number it makes no reward"
     lost = [name for name in OVERWRITTEN if name in forms]
     if lost:

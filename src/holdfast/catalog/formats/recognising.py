@@ -25,7 +25,7 @@ def recognise(
 
     Args:
         columns: Type of each column; None if it is not known.
-        samples: Some of its rows, as Python values: they tell a type that nobody knows, and whether pairs of answers begin
+        samples: Some of its rows, as Python values: they show a type that is not known, and whether pairs of answers begin
             alike.
         settings: `text_field` is the column of plain texts.
 
@@ -36,40 +36,55 @@ def recognise(
     settled = settle(columns, samples)
     forms = forms_of(settled)
     read = [name for name in (*READ, settings.text_field) if forms.get(name) in WORDS]
+    texts = [name for name in read if forms[name] == "text"]
     turns = tuple(name for name, form in forms.items() if form in TURNS)
     return Shape(
         types=tuple(_types(forms, settings.text_field)),
-        format=_format({forms[name] for name in read}),
-        dialect=_dialect([forms[name] for name in (*read, *turns)]),
+        format=_format(set(map(forms.__getitem__, read))),
+        dialect=_dialect([*map(forms.__getitem__, (*read, *turns))]),
         turns=turns,
-        texts=tuple(dict.fromkeys(name for name in read if forms[name] == "text")),
+        texts=tuple(dict.fromkeys(texts)),
         tools=_has_tools(settled, samples),
-        images=tuple(name for name, kind in settled.items() if name in IMAGES or _holds_images(kind)),
-        roles=tuple(dict.fromkeys(_roles([row.get(name) for row in samples for name in turns]))),
-        transcripts=tuple(name for name in read if forms[name] == "text" and _written_out(name, samples)),
+        images=tuple(_image_columns(settled)),
+        roles=tuple(dict.fromkeys(_roles(turns, samples))),
+        transcripts=tuple(name for name in texts if _written_out(name, samples)),
         implicit_prompt=_implies_prompt(forms, samples),
     )
+
+
+def _image_columns(columns: Mapping[str, Type | None]) -> Iterable[str]:
+    return (name for name, kind in columns.items() if name in IMAGES or _holds_images(kind))
 
 
 def _types(forms: Forms, text_field: str) -> Iterable[DatasetType]:
     """Yield the types, the one that uses most columns first."""
     prompted = forms.get("prompt") in WORDS
-    if prompted and forms.get("completions") in ("texts", "unknown") and "labels" in forms:
-        yield "stepwise supervision"
-    if prompted and forms.get("completion") in WORDS:
-        if forms.get("label") in ("flag", "number", "unknown"):
-            yield "unpaired preference"
-        yield "prompt-completion"
-    if {forms.get("chosen"), forms.get("rejected")} <= WORDS or {"chosen_ids", "rejected_ids"} <= forms.keys():
+    if prompted:
+        yield from _types_with_answers(forms)
+    if _holds_pairs(forms):
         yield "preference"
-    if "prompt" not in forms and _reads_whole_texts(forms, text_field):
+    if _reads_whole_texts(forms, text_field):
         yield "language modeling"
     if prompted and not {"prompts", "completions"} & forms.keys():
         yield "prompt-only"
 
 
+def _types_with_answers(forms: Forms) -> Iterable[DatasetType]:
+    """Yield the types of rows that have a prompt and answers to it."""
+    if forms.get("completions") in ("texts", "unknown") and "labels" in forms:
+        yield "stepwise supervision"
+    if forms.get("completion") in WORDS:
+        if forms.get("label") in ("flag", "number", "unknown"):
+            yield "unpaired preference"
+        yield "prompt-completion"
+
+
+def _holds_pairs(forms: Forms) -> bool:
+    return {forms.get("chosen"), forms.get("rejected")} <= WORDS or {"chosen_ids", "rejected_ids"} <= forms.keys()
+
+
 def _reads_whole_texts(forms: Forms, text_field: str) -> bool:
-    return (
+    return "prompt" not in forms and (
         forms.get("messages") in ("chat", "unknown")
         or forms.get("conversations") in ("shared", "unknown")
         or forms.get(text_field) in ("text", "unknown")
@@ -109,17 +124,21 @@ def _calls_tools(kind: Type | None) -> bool:
 
 
 def _answers_tools(value: Any) -> bool:
-    turns = value if isinstance(value, list) else []
-    return any(isinstance(turn, Mapping) and (turn.get("role") or turn.get("from")) == "tool" for turn in turns)
+    return any(_role(turn) == "tool" for turn in (value if isinstance(value, list) else ()))
 
 
-def _roles(values: Iterable[Any]) -> Iterable[str]:
-    """Yield the role names in messages."""
-    for value in values:
+def _roles(columns: Iterable[str], samples: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """Yield the role names in the messages of some columns."""
+    for value in (row.get(name) for row in samples for name in columns):
         for turn in value if isinstance(value, list) else [value]:
-            name = (turn.get("role") or turn.get("from")) if isinstance(turn, Mapping) else None
+            name = _role(turn)
             if isinstance(name, str):
                 yield name
+
+
+def _role(turn: Any) -> Any:
+    """Return who a message is of, by the key of either notation; None of what is no message."""
+    return (turn.get("role") or turn.get("from")) if isinstance(turn, Mapping) else None
 
 
 def _written_out(name: str, samples: Sequence[Mapping[str, Any]]) -> bool:

@@ -52,12 +52,22 @@ def refusal(account: Account, name: str) -> Refusal | None:
     owner = name.partition("/")[0] if "/" in name else account.name
     if account.role == "read":
         return Refusal("read-only", f"the token of `{account.name}` may only read")
-    if owner.lower() != account.name.lower():
-        role = next((role for each, role in account.organizations.items() if each.lower() == owner.lower()), None)
-        if role is None:
-            return Refusal("namespace", f"`{owner}` is neither the user `{account.name}` nor {_organizations(account)}")
-        if role in READERS:
-            return Refusal("role", f"`{account.name}` has the role `{role}` in `{owner}`, which may not write")
+    return _refusal_by_owner(account, owner) or _refusal_by_scope(account, owner, name)
+
+
+def _refusal_by_owner(account: Account, owner: str) -> Refusal | None:
+    """Return why an account may not write to what another owns; None if it may, or is the owner."""
+    if owner.lower() == account.name.lower():
+        return None
+    role = next((role for each, role in account.organizations.items() if each.lower() == owner.lower()), None)
+    if role is None:
+        return Refusal("namespace", f"`{owner}` is neither the user `{account.name}` nor {_organizations(account)}")
+    if role in READERS:
+        return Refusal("role", f"`{account.name}` has the role `{role}` in `{owner}`, which may not write")
+    return None
+
+
+def _refusal_by_scope(account: Account, owner: str, name: str) -> Refusal | None:
     if account.role == "fineGrained" and not _in_scope(account, owner, name):
         return Refusal("scope", f"the fine-grained token of `{account.name}` has no write permission for `{owner}`")
     return None

@@ -22,6 +22,8 @@ from holdfast.core.text import Place
 LOADED: Final = "pretrained_model_name_or_path"
 LOADER: Final = ".from_pretrained"
 TOKENIZER: Final = "Tokenizer.from_pretrained"
+TOKENIZERS: Final = ("processing_class", "tokenizer")
+"""Arguments by which a trainer is given a tokenizer, under its new and its old name."""
 NAMED_BY: Final = "train.model_name_or_path"
 GENERATING: Final = ("sft", "dpo", "kto", "grpo", "rloo")
 """Methods whose trainers train a model that gives words; that of `reward` puts a head of its own on it."""
@@ -171,12 +173,15 @@ def trusts_code(job: Document, base: Base) -> bool:
     """
     if base.loader is not None and base.loader.open:
         raise MissingFactError("trust_remote_code", "it may be among arguments that the source does not show")
-    keys = ["model.trust_remote_code"] if base.loader or job.kind != "script" else ["train.trust_remote_code"]
-    given = [job.get(key, None) for key in keys]
+    return any(value is True or (isinstance(value, str) and value.lower() == "true") for value in _trust(job, base))
+
+
+def _trust(job: Document, base: Base) -> list[Any]:
+    """Return the values that a job gives `trust_remote_code`."""
+    section = "model" if base.loader or job.kind != "script" else "train"
+    given = [job.get(f"{section}.trust_remote_code", None)]
     init = job.get(INIT, None) if job.kind != "job" and base.by_name else None
-    if isinstance(init, Mapping):
-        given.append(init.get("trust_remote_code"))
-    return any(value is True or (isinstance(value, str) and value.lower() == "true") for value in given)
+    return [*given, init.get("trust_remote_code")] if isinstance(init, Mapping) else given
 
 
 def adapts(job: Document) -> bool:
@@ -198,15 +203,19 @@ def lora(job: Document) -> Mapping[str, Any] | None:
         MissingFactError: The source hides whether there is one.
     """
     if job.kind == "command":
-        given: Mapping[str, Any] = job.get("train", {})
-        if not job.get("train.use_peft", default=False) or any(call.open for call in job.calls):
-            return None
-        return {name: _one(given[flag]) for name, flag in KEYS.items() if flag in given}
+        return _lora_of_command(job)
     made = job.call("peft")
     if made is None or made.path != "peft.LoraConfig" or made.open or made.positional or made.own or _is_held(made):
         return None
     found = job.get("peft", None)
     return found if isinstance(found, Mapping) else made.arguments
+
+
+def _lora_of_command(job: Document) -> Mapping[str, Any] | None:
+    given: Mapping[str, Any] = job.get("train", {})
+    if not job.get("train.use_peft", default=False) or any(call.open for call in job.calls):
+        return None
+    return {name: _one(given[flag]) for name, flag in KEYS.items() if flag in given}
 
 
 def _one(value: Any) -> Any:
@@ -268,7 +277,7 @@ def uses_own_tokenizer(job: Document, base: Base) -> bool:
     if not base.by_name or job.get("model.chat_template", None) is not None:
         return False
     trainer = job.call("trainer")
-    given = () if trainer is None else (trainer.open, *map(trainer.arguments.get, ("processing_class", "tokenizer")))
+    given = () if trainer is None else (trainer.open, *map(trainer.arguments.get, TOKENIZERS))
     return not any(each not in (None, False) for each in given)
 
 
@@ -282,15 +291,20 @@ def writes_as_saved(job: Document, base: Base) -> bool:
     trainer = job.call("trainer")
     if trainer is None or trainer.open or job.get("model.chat_template", None) is not None:
         return False
-    given = [trainer.arguments[name] for name in ("processing_class", "tokenizer") if name in trainer.arguments]
-    if not [each for each in given if each is not None]:
+    given = [trainer.arguments[name] for name in TOKENIZERS if name in trainer.arguments]
+    if given.count(None) == len(given):
         return not base.by_name  # the trainer loads it by the name that is in the model's config
-    loader = job.call(given[0].key) if isinstance(given[0], CallResult) else None
+    return _is_saved_tokenizer(job, base, given[0])
+
+
+def _is_saved_tokenizer(job: Document, base: Base, tokenizer: Any) -> bool:
+    """True if a tokenizer is the one that is saved with the model, with its own template."""
+    loader = job.call(tokenizer.key) if isinstance(tokenizer, CallResult) else None
     if loader is None or loader.package != "transformers" or not loader.path.endswith(TOKENIZER) or _is_held(loader):
         return False
     name = loader.arguments.get(LOADED, next(iter(loader.positional), None))
     plain = not loader.open and not {"chat_template", "subfolder", "*"} & (loader.arguments.keys() | loader.changed)
-    return name == base.name and plain and "chat_template" not in loader.changed and not _templated(job, given[0])
+    return name == base.name and plain and not _templated(job, tokenizer)
 
 
 def _templated(job: Document, tokenizer: CallResult) -> bool:

@@ -49,14 +49,13 @@ class Targets:
         names = _texts(targets)
         if pattern.lower() == ALL_LINEAR or (not pattern and not names):
             return None
-        layers, within = settings.get("layers_to_transform"), settings.get("layers_pattern")
         return cls(
             pattern=pattern,
             names=names,
             excluded=excluded if isinstance(excluded, str) else _texts(excluded),
             saved=_texts(settings.get("modules_to_save")),
-            layers=tuple(each for each in (layers if isinstance(layers, list) else [layers]) if type(each) is int),
-            within=(within,) if isinstance(within, str) and within else _texts(within),
+            layers=_numbers(settings.get("layers_to_transform")),
+            within=_text_or_texts(settings.get("layers_pattern")),
         )
 
     def takes(self, module: str) -> bool:
@@ -138,3 +137,11 @@ def ends_of(tensors: Iterable[str]) -> list[str]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list | tuple | set) else ()
+
+
+def _text_or_texts(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) and value else _texts(value)
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    return tuple(each for each in (value if isinstance(value, list) else [value]) if type(each) is int)

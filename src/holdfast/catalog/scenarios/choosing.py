@@ -78,17 +78,20 @@ class _Chooser:
 
     def choose(self, setting: ScenarioSetting) -> None:
         """Make a setting, unless the user has decided on it, or it does not fit."""
-        for each in _expanded(setting, self.original):
-            if each.beside and not any(chosen.key == each.beside for chosen in self.chosen):
-                continue
+        for each in filter(self._has_companion, _expanded(setting, self.original)):
             fitting = fit_setting(each, self.job, self.rows)
             mine = self._written(each)
-            if mine and not fitting.because:
-                self.kept.append(_kept(mine, self.original, each, fitting.value))
-            elif fitting.because and not mine:
+            if mine:
+                if not fitting.because:
+                    self.kept.append(_kept(mine, self.original, each, fitting.value))
+            elif fitting.because:
                 self.omitted.append(OmittedSetting(key=each.key, because=fitting.because))
-            elif not mine:
+            else:
                 self._set(each, fitting.value)
+
+    def _has_companion(self, setting: ScenarioSetting) -> bool:
+        """True if the setting beside which one is made was made, or it needs none."""
+        return not setting.beside or any(chosen.key == setting.beside for chosen in self.chosen)
 
     def _written(self, setting: ScenarioSetting) -> str:
         """Return the key by which the user has decided on a setting; empty if there is none. A key without a value decides too."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.flavors import Flavor, load_flavors
 from holdfast.core.event import Liveness
 from holdfast.core.numbers import is_number
 from holdfast.core.usage import MachineUsage
@@ -73,15 +73,7 @@ def fitting_flavors(flavor: str) -> list[str]:
     chosen = known.get(flavor)
     if chosen is None:
         return []
-    memory = min((gpu.memory_bytes for gpu in chosen.gpus), default=0)
-    fitting = [
-        each
-        for each in known.values()
-        if each.name != flavor
-        and len(each.gpus) == len(chosen.gpus)
-        and min((gpu.memory_bytes for gpu in each.gpus), default=0) >= memory
-        and (chosen.gpus or (each.memory_gb or 0) >= (chosen.memory_gb or 0))
-    ]
+    fitting = [each for each in known.values() if each.name != flavor and _serves_as(each, chosen)]
     return [each.name for each in sorted(fitting, key=lambda each: each.usd_per_hour)[:SHOWN]]
 
 
@@ -104,6 +96,18 @@ def parse_usage(measured: Mapping[str, Any]) -> MachineUsage:
         gpu_bytes=gpu_bytes,
         gpu_total_bytes=gpu_total_bytes,
     )
+
+
+def _serves_as(each: Flavor, chosen: Flavor) -> bool:
+    """True if a flavor has as many GPUs as another, each with as much memory; of those without GPUs, as much memory."""
+    if len(each.gpus) != len(chosen.gpus) or _gpu_memory(each) < _gpu_memory(chosen):
+        return False
+    return bool(chosen.gpus) or (each.memory_gb or 0) >= (chosen.memory_gb or 0)
+
+
+def _gpu_memory(flavor: Flavor) -> int:
+    """Return the bytes of the smallest GPU of a flavor; 0 if it has none."""
+    return min((gpu.memory_bytes for gpu in flavor.gpus), default=0)
 
 
 def _failure(message: str) -> PollResult:
