@@ -67,7 +67,8 @@ def measured(self, *args, **kwargs):
     os._exit(0)
 
 Trainer.train = measured
-runpy.run_path(sys.argv[1], run_name="__main__")
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 SFT: Final = {"method": "sft", "dataset": "./short.jsonl"}
 JOBS: Final[dict[str, dict[str, Any]]] = {
