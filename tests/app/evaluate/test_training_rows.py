@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest
+from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest, RequestedMetrics
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request
 from holdfast.cli.text.evaluation import render_evaluation
 from holdfast.core.evaluation import GenerationSettings
@@ -16,8 +16,8 @@ from tests.app.models.test_finding import NAME, make_model
 from tests.helpers.evaluations import evaluation
 
 OPTIONS = EvaluationOptions(
-    split=None, config=None, rows=None, metrics=(), functions=(), rewards=(), by=(), cluster="",
-    generation=GenerationSettings(), batch_size=1, at_least=(), offline=True,
+    split=None, config=None, rows=None, requested=RequestedMetrics(), by=(), cluster="",
+    generation=GenerationSettings(), batch_size=1, offline=True,
 )  # fmt: skip
 
 

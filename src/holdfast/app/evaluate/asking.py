@@ -1,8 +1,7 @@
 """What an evaluation is asked to do, as plain values that were checked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.evaluation.benchmarks import BenchmarkSession
@@ -10,6 +9,7 @@ from holdfast.adapters.foreign_files import expanded
 from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.models.found_model import FoundModel
+from holdfast.app.models.near_files import suggest_path
 from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError
@@ -22,6 +22,28 @@ NEEDED: Final = ("torch", "transformers", "numpy", "scipy", "sklearn", "sacreble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedMetrics:
+    """What an evaluation measures, beyond or instead of the metrics that fit a dataset's columns.
+
+    Attributes:
+        names: Metrics by name; those of each dataset's columns if nothing is requested.
+        functions: Own metrics, `FILE:FUNCTION`.
+        rewards: Reward functions.
+        at_least: Conditions.
+    """
+
+    names: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    rewards: tuple[str, ...] = ()
+    at_least: tuple[AtLeast, ...] = ()
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """All names that are requested."""
+        return frozenset((*self.names, *self.functions, *self.rewards))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
     """The options of an evaluation that its datasets share.
 
@@ -29,29 +51,92 @@ class EvaluationOptions:
         split: The split; None for the first of test, validation and train that there is.
         config: The configuration of Hub datasets.
         rows: The most rows of a dataset; None for all.
-        metrics: Metrics by name; those of each dataset's columns if there are none.
-        functions: Own metrics, `FILE:FUNCTION`.
-        rewards: Reward functions.
+        requested: The metrics.
         by: What the figures are broken down by.
         cluster: The column whose value rows that belong together share; empty if those of the same prompt do.
         generation: How answers are generated.
         batch_size: The most rows of a batch.
-        at_least: Conditions.
         offline: Whether the Hub is left alone.
     """
 
     split: str | None
     config: str | None
     rows: int | None
-    metrics: tuple[str, ...]
-    functions: tuple[str, ...]
-    rewards: tuple[str, ...]
+    requested: RequestedMetrics
     by: tuple[str, ...]
     cluster: str
     generation: GenerationSettings
     batch_size: int
-    at_least: tuple[AtLeast, ...]
     offline: bool
+
+
+def read_metrics(
+    metrics: Sequence[str],
+    rewards: tuple[str, ...],
+    at_least: Sequence[str],
+    errors: list[HoldfastError],
+    *,
+    benchmarks: bool = False,
+) -> RequestedMetrics:
+    """Return the metrics that are requested; add an error for each name that is none.
+
+    Args:
+        metrics: Metrics by name, and the user's own as `FILE:FUNCTION`.
+        rewards: Reward functions.
+        at_least: Conditions.
+        errors: What is known to be wrong already.
+        benchmarks: Whether there are benchmark tasks, whose metrics have names that only their tasks know.
+    """
+    names = tuple(name for name in metrics if ":" not in name)
+    functions = tuple(name for name in metrics if ":" in name)
+    errors += (_no_metric(name, METRICS, "--metric") for name in names if name not in METRICS)
+    _want_functions(functions, "--metric", errors)
+    _want_functions(rewards, "--rewards", errors)
+    gates = _read_gates(at_least, (*METRICS, *functions, *rewards), errors, benchmarks=benchmarks)
+    return RequestedMetrics(names=names, functions=functions, rewards=rewards, at_least=gates)
+
+
+def _no_metric(name: str, known: Iterable[str], option: str) -> UsageError:
+    """Return the error of a metric that does not exist."""
+    near = nearest(name, tuple(known))
+    own = ", or your own as FILE:FUNCTION" if option == "--metric" else ""
+    fix = f"there is {near}" if near else f"there is {', '.join(known)}{own}"
+    return UsageError(f"no metric is called {name!r}", where=option, fix=fix)
+
+
+def _want_functions(names: Iterable[str], option: str, errors: list[HoldfastError]) -> None:
+    """Add an error for each function that is not there."""
+    known = TRL_REWARDS if option == "--rewards" else ()
+    errors += filter(None, (_function_error(name, option, known) for name in names if name not in known))
+
+
+def _function_error(name: str, option: str, known: Sequence[str]) -> UsageError | None:
+    """Return the error of a name that is no `FILE:FUNCTION`, or whose file is not there."""
+    file = name.rpartition(":")[0]
+    if not file:
+        fix = f"write FILE:FUNCTION, or one of {', '.join(known)}" if known else "write FILE:FUNCTION"
+        return UsageError(f"{name!r} names no function", where=option, fix=fix)
+    if not file.endswith(".py") or expanded(file).is_file():
+        return None
+    fix = suggest_path(expanded(file), "name a Python file", lambda each: each.name.endswith(".py"))
+    return UsageError(f"no such file: {file}", where=option, fix=fix)
+
+
+def _read_gates(
+    texts: Sequence[str], known: Sequence[str], errors: list[HoldfastError], *, benchmarks: bool
+) -> tuple[AtLeast, ...]:
+    """Return the conditions; add an error for each that is none, and for each whose metric cannot be known."""
+    gates: list[AtLeast] = []
+    for text in texts:
+        gate = parse_at_least(text)
+        if gate is None:
+            fix = "write METRIC=NUMBER, such as accuracy=0.6"
+            errors.append(UsageError(f"{text!r} is not a condition", where="--at-least", fix=fix))
+            continue
+        if gate.metric not in known and not benchmarks:
+            errors.append(_no_metric(gate.metric, known, "--at-least"))
+        gates.append(gate)
+    return tuple(gates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +201,6 @@ def want_libraries(*, benchmarks: bool = False) -> None:
         require_extra("benchmarks", LM_EVAL, "a benchmark task")
 
 
-def split_metrics(names: Sequence[str], errors: list[HoldfastError]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the metrics that have a name, and the user's own functions; add an error for each that is neither."""
-    named = tuple(name for name in names if ":" not in name)
-    for name in named:
-        if name not in METRICS:
-            near = nearest(name, tuple(METRICS))
-            fix = f"there is {near}" if near else f"there is {', '.join(METRICS)}, or your own as FILE:FUNCTION"
-            errors.append(UsageError(f"no metric is called {name!r}", where="--metric", fix=fix))
-    functions = tuple(name for name in names if ":" in name)
-    want_functions(functions, "--metric", errors)
-    return named, functions
-
-
 def want_one_comparison(base: object, not_worse_than: object, *, no_base: bool) -> None:
     """Refuse `--not-worse-than` beside an option that names another model to compare with, or none.
 
@@ -136,49 +208,8 @@ def want_one_comparison(base: object, not_worse_than: object, *, no_base: bool) 
         UsageError: Both are given.
     """
     is_other = base is not None and str(base) != str(not_worse_than)
-    other = "--no-base" if no_base else "--base" if is_other else ""
-    if not_worse_than is not None and other:
-        because = "skips the comparison" if no_base else "names another model"
-        what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"
-        raise UsageError(what, where="--not-worse-than", fix=f"leave out `{other}`")
-
-
-def want_functions(names: Sequence[str], option: str, errors: list[HoldfastError]) -> None:
-    """Add an error for each function whose file is not there."""
-    for name in names:
-        file = name.rpartition(":")[0]
-        if name in TRL_REWARDS and option == "--rewards":
-            continue
-        if not file:
-            fix = "write FILE:FUNCTION" + (f", or one of {', '.join(TRL_REWARDS)}" if option == "--rewards" else "")
-            errors.append(UsageError(f"{name!r} names no function", where=option, fix=fix))
-        elif file.endswith(".py") and not expanded(file).is_file():
-            folder = expanded(file).parent
-            here = tuple(each.name for each in folder.glob("*.py")) if folder.is_dir() else ()
-            near = nearest(Path(file).name, here)
-            fix = f"there is {folder / near}" if near else "name a Python file"
-            errors.append(UsageError(f"no such file: {file}", where=option, fix=fix))
-
-
-def read_gates(
-    texts: Sequence[str], own: Sequence[str], errors: list[HoldfastError], *, benchmarks: bool = False
-) -> tuple[AtLeast, ...]:
-    """Return the conditions; add an error for each that is none.
-
-    Args:
-        texts: The conditions.
-        own: The names of the user's own metrics and rewards.
-        errors: What is known to be wrong already.
-        benchmarks: Whether there are benchmark tasks, whose metrics have names that only their tasks know.
-    """
-    known = (*METRICS, *own)
-    found = [parse_at_least(text) for text in texts]
-    for text, gate in zip(texts, found, strict=True):
-        if gate is None:
-            fix = "write METRIC=NUMBER, such as accuracy=0.6"
-            errors.append(UsageError(f"{text!r} is not a condition", where="--at-least", fix=fix))
-        elif gate.metric not in known and not benchmarks:
-            near = nearest(gate.metric, known)
-            fix = f"there is {near}" if near else f"there is {', '.join(known)}"
-            errors.append(UsageError(f"no metric is called {gate.metric!r}", where="--at-least", fix=fix))
-    return tuple(gate for gate in found if gate is not None)
+    if not_worse_than is None or not (no_base or is_other):
+        return
+    other, because = ("--no-base", "skips the comparison") if no_base else ("--base", "names another model")
+    what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"
+    raise UsageError(what, where="--not-worse-than", fix=f"leave out `{other}`")

@@ -6,12 +6,13 @@ from typing import Final
 
 from msgspec import json
 
-from holdfast.adapters.evaluation.benchmarks import BenchmarkTask, HarnessError, ReadBy, TaskScores
+from holdfast.adapters.evaluation.benchmarks import BenchmarkSession, BenchmarkTask, HarnessError, ReadBy, TaskScores
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.asking import BenchmarkTasks, EvaluationRequest
 from holdfast.app.evaluate.data import EvaluationData
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import FinishedWork
+from holdfast.app.evaluate.working import ModelOutputs
 from holdfast.app.models.found_model import FoundModel
 from holdfast.core.evaluation import Example, ModelOutput
 from holdfast.engine.evaluate.benchmarks import harness_metric
@@ -34,6 +35,7 @@ FIXES: Final[Mapping[str, str]] = {
     "few shot": "name fewer with --few-shot, or a split with more rows as the task's `fewshot_split`",
 }
 TASK_FIX: Final = "correct the task's YAML file, or choose another task"
+HAS_HEAD: Final = WorkFailure("", "the model has a head, and writes no text", "name a generative model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,39 @@ class PreparedTask:
     Attributes:
         dataset: The task as a dataset.
         base: Its rows as the base model reads them; None if there is no base model.
+        session: The process of lm-eval.
+        reader: How the model reads it.
+        base_reader: How the base model does; None if there is none.
     """
 
     dataset: PreparedDataset
     base: tuple[Example, ...] | None
+    session: BenchmarkSession
+    reader: ReadBy
+    base_reader: ReadBy | None
+
+    def score(self, reader: ReadBy, work: ModelOutputs) -> "ScoredOutputs":
+        """Return what a model responded, with lm-eval's scores.
+
+        Raises:
+            HarnessError: It cannot be scored.
+        """
+        outputs = work.outputs[self.dataset.key]
+        scores = self.session.score(self.dataset.name, reader, outputs)
+        return ScoredOutputs(scores, _with_answers(outputs, scores))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredOutputs:
+    """What a model responded to a task.
+
+    Attributes:
+        scores: lm-eval's scores.
+        outputs: The responses, with the answers that lm-eval extracted from them.
+    """
+
+    scores: TaskScores
+    outputs: list[ModelOutput]
 
 
 def read_by(key: str, model: FoundModel, benchmarks: BenchmarkTasks, output_type: str) -> ReadBy:
@@ -81,32 +112,29 @@ def prepare_tasks(
     found: list[PreparedTask] = []
     for task in loaded.tasks:
         on_progress(f"{task.name}: lm-eval writes the requests")
-        if prepared := _prepare(task, request, benchmarks, base, work):
+        if prepared := _prepare(task, request.model, benchmarks, base, work):
             found.append(prepared)
     return found
 
 
 def _prepare(
-    task: BenchmarkTask,
-    request: EvaluationRequest,
-    benchmarks: BenchmarkTasks,
-    base: FoundModel | None,
-    work: FinishedWork,
+    task: BenchmarkTask, model: FoundModel, benchmarks: BenchmarkTasks, base: FoundModel | None, work: FinishedWork
 ) -> PreparedTask | None:
-    output_type = task.output_type
-    model = read_by(MODEL, request.model, benchmarks, output_type)
-    if request.model.source.classifies:
-        head = WorkFailure("", "the model has a head, and writes no text", "name a generative model")
-        work.fail(task.name, head)
+    """Return a task as work for the models; None, with the reason noted, if it cannot be evaluated."""
+    if model.source.classifies:
+        work.fail(task.name, HAS_HEAD)
         return None
+    session = benchmarks.session
+    reader = read_by(MODEL, model, benchmarks, task.output_type)
+    base_reader = None if base is None else read_by(BASE, base, benchmarks, task.output_type)
     try:
-        examples = benchmarks.session.prepare(task.name, model)
-        other = None if base is None else read_by(BASE, base, benchmarks, output_type)
-        beside = None if other is None else benchmarks.session.prepare(task.name, other)
+        examples = session.prepare(task.name, reader)
+        of_base = None if base_reader is None else session.prepare(task.name, base_reader)
     except HarnessError as error:
         work.fail(task.name, WorkFailure("", str(error), TASK_FIX))
         return None
-    return PreparedTask(_as_dataset(task, benchmarks, examples, chat=model.chat), beside)
+    dataset = _as_dataset(task, benchmarks, examples, chat=reader.chat)
+    return PreparedTask(dataset, of_base, session, reader, base_reader)
 
 
 def _as_dataset(
@@ -135,46 +163,41 @@ def _as_dataset(
     )
 
 
-def evaluate_task(task: PreparedTask, request: EvaluationRequest, base: FoundModel | None, work: FinishedWork) -> None:
+def evaluate_task(task: PreparedTask, cluster: str, work: FinishedWork) -> None:
     """Add a task's rows with what the models responded and with lm-eval's scores, or why there is nothing.
 
     Args:
         task: The task.
-        request: The evaluation.
-        base: The base model, as it was prepared.
+        cluster: The column whose value rows that belong together share.
         work: What is known of the evaluation so far.
     """
-    dataset, benchmarks = task.dataset, request.benchmarks
-    failures = {**(work.base.failed if work.base else {}), **work.model.failed}
-    if benchmarks is None or dataset.key in failures:
-        work.fail(dataset.name, failures[dataset.key])
+    dataset = task.dataset
+    if failure := work.failure_of(dataset.key):
+        work.fail(dataset.name, failure)
         return
-    outputs = work.model.outputs[dataset.key]
-    base_outputs = None if work.base is None else work.base.outputs[dataset.key]
-    output_type = dataset.benchmark.output_type if dataset.benchmark else ""
     try:
-        scores = benchmarks.session.score(dataset.name, read_by(MODEL, request.model, benchmarks, output_type), outputs)
-        base_scores = None
-        if base is not None and base_outputs is not None:
-            base_scores = benchmarks.session.score(
-                dataset.name, read_by(BASE, base, benchmarks, output_type), base_outputs
-            )
+        model = task.score(task.reader, work.model)
+        base = task.score(task.base_reader, work.base) if task.base_reader and work.base else None
     except HarnessError as error:
         work.fail(dataset.name, WorkFailure("", str(error), TASK_FIX))
         return
-    references = {each.row: each.reference for each in scores.rows}
-    examples = tuple(replace(each, reference=references.get(each.row, "")) for each in dataset.examples)
+    examples = _with_references(dataset.examples, model.scores)
     rows = EvaluatedRows(
         dataset=dataset.name,
         split=dataset.data.split,
         task="benchmark",
         examples=examples,
-        outputs=_with_answers(outputs, scores),
-        base=None if base_scores is None or base_outputs is None else _with_answers(base_outputs, base_scores),
-        cluster=request.options.cluster,
-        given=_metrics(scores, base_scores),
+        outputs=model.outputs,
+        base=None if base is None else base.outputs,
+        cluster=cluster,
+        given=_metrics(model, base),
     )
     work.rows.append((replace(dataset, read=ReadRows(examples=examples)), rows))
+
+
+def _with_references(examples: Sequence[Example], scores: TaskScores) -> tuple[Example, ...]:
+    references = {each.row: each.reference for each in scores.rows}
+    return tuple(replace(each, reference=references.get(each.row, "")) for each in examples)
 
 
 def _with_answers(outputs: Sequence[ModelOutput], scores: TaskScores) -> list[ModelOutput]:
@@ -182,7 +205,7 @@ def _with_answers(outputs: Sequence[ModelOutput], scores: TaskScores) -> list[Mo
     return [replace(each, text=answers.get(each.row, "")) for each in outputs]
 
 
-def _metrics(scores: TaskScores, base: TaskScores | None) -> list[MeasuredMetric | ResampledMetric]:
+def _metrics(model: ScoredOutputs, base: ScoredOutputs | None) -> list[MeasuredMetric | ResampledMetric]:
     """Return the metrics of a task; the base model's by the same names."""
-    others = {each.key: each for each in base.metrics} if base else {}
-    return [harness_metric(each, others.get(each.key)) for each in scores.metrics]
+    others = {each.key: each for each in base.scores.metrics} if base else {}
+    return [harness_metric(each, others.get(each.key)) for each in model.scores.metrics]

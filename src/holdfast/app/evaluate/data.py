@@ -8,13 +8,14 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.app.inspect.rows import SAMPLES, RowSource
+from holdfast.app.models.near_files import suggest_path
 from holdfast.catalog.builtin import BUILTIN, DATASETS, stdlib_docstrings
 from holdfast.catalog.formats import ColumnSettings, recognise, settle, types_of_rows
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.columns import Type
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import nearest, suggest_one
+from holdfast.core.nearest import suggest_one
 from holdfast.core.unpacking import unpack_rows
 from holdfast.engine.mapping.found import DataProfile, lacking_rows
 from holdfast.ports import Rows
@@ -72,13 +73,15 @@ def find_data(name: str, *, config: str | None, offline: bool, where: str = "--o
             raise UsageError(f"holdfast makes no dataset {name}", where=where, fix=fix)
         return None
     path = expanded(name)
-    if not is_there(path) and (not may_be_repository(name) or path.suffix or name.startswith((".", "/", "~"))):
-        here = tuple(each.name for each in path.parent.iterdir()) if path.parent.is_dir() else ()
-        near = nearest(path.name, here)
-        fix = f"there is {path.parent / near}" if near else "name a file, a folder or a dataset of the Hub"
+    if not is_there(path) and not _may_be_on_hub(name):
+        fix = suggest_path(path, "name a file, a folder or a dataset of the Hub")
         raise UsageError(f"no such file or folder: {name}", where=where, fix=fix)
     dataset = {"path": name, "split": "train"} | ({"config": config} if config else {})
     return RowSource(Document(path=name, kind="data", values={"dataset": dataset}), offline=offline)
+
+
+def _may_be_on_hub(name: str) -> bool:
+    return may_be_repository(name) and not expanded(name).suffix and not name.startswith((".", "/", "~"))
 
 
 def read_data(
@@ -98,15 +101,7 @@ def read_data(
         SourceError: They cannot be read.
     """
     if source is None:
-        chosen = split or "test"
-        made = _made(name, config or MESSAGES, chosen)
-        return _limited(
-            EvaluationData(
-                name=name, split=chosen, of=len(made), rows=dict(enumerate(made)), columns=types_of_rows(made)
-            ),
-            limit,
-            seed,
-        )
+        return _limited(_made(name, config or MESSAGES, split or "test"), limit, seed)
     rows, chosen = _open(source, split)
     numbered = dict(iterate_rows(rows))
     data = EvaluationData(
@@ -115,11 +110,12 @@ def read_data(
     return _limited(data, limit, seed)
 
 
-def _made(name: str, config: str, split: str) -> list[dict[str, Any]]:
+def _made(name: str, config: str, split: str) -> EvaluationData:
     try:
-        return stdlib_docstrings.rows(config, split)
+        rows = stdlib_docstrings.rows(config, split)
     except ValueError as error:
         raise UsageError(str(error), where=name, fix="it has the splits train and test") from error
+    return EvaluationData(name=name, split=split, of=len(rows), rows=dict(enumerate(rows)), columns=types_of_rows(rows))
 
 
 def iterate_rows(rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,11 +1,11 @@
 """One dataset of an evaluation: what it is evaluated for, and its rows as work for a model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.adapters.evaluation.process import WorkFailure
-from holdfast.app.evaluate.asking import EvaluationOptions
+from holdfast.app.evaluate.asking import EvaluationOptions, RequestedMetrics
 from holdfast.app.evaluate.data import EvaluationData, read_data
 from holdfast.app.evaluate.images import with_images
 from holdfast.app.inspect.rows import RowSource
@@ -71,7 +71,7 @@ class PreparedDataset:
 def prepare(
     name: str, key: str, source: RowSource | None, model: FoundModel, options: EvaluationOptions
 ) -> Iterator[PreparedDataset]:
-    """Yield a dataset for each task that the metrics ask for.
+    """Yield a dataset for each task that the requested metrics measure.
 
     Raises:
         DatasetError: It cannot be evaluated.
@@ -80,26 +80,90 @@ def prepare(
     readings = find_tasks(data.profile(chat=model.template is not None), model.labels, data.rows.values())
     if not readings and model.template is None and find_tasks(data.profile(chat=True)):
         raise _without_template()
-    for reading in _asked(readings, data, model, options):
-        read = read_rows(reading, data.rows)
-        if model.source.is_vision:
-            read = with_images(read, name)
-        if not read.examples:
-            fix = "`holdfast inspect` shows what its columns are"
-            because = f"none of its {len(data.rows)} rows can be evaluated: {read.because}"
-            raise DatasetError(because, fix, "dataset-bad-row-values")
-        _want_template(reading.task, read, model)
-        named = tuple(each for each in options.metrics if reading.task in METRICS[each].tasks)
-        chosen = options.metrics or options.functions or options.rewards
+    for reading in _chosen_readings(readings, data, model, options.requested):
+        read = _examples(reading, data, model)
         yield PreparedDataset(
             name=name,
             key=key,
             data=data,
             task=reading.task,
             read=read,
-            metrics=named if chosen else default_metrics(reading.task, read.examples),
+            metrics=_metrics(reading.task, read, options.requested),
             kind=_kind(reading.task, model),
         )
+
+
+def _examples(reading: TaskReading, data: EvaluationData, model: FoundModel) -> ReadRows:
+    """Return the rows of a dataset as examples of a task.
+
+    Raises:
+        DatasetError: None can be evaluated.
+    """
+    read = read_rows(reading, data.rows)
+    if model.source.is_vision:
+        read = with_images(read, data.name)
+    if not read.examples:
+        fix = "`holdfast inspect` shows what its columns are"
+        because = f"none of its {len(data.rows)} rows can be evaluated: {read.because}"
+        raise DatasetError(because, fix, "dataset-bad-row-values")
+    _want_template(reading.task, read, model)
+    return read
+
+
+def _metrics(task: TaskName, read: ReadRows, requested: RequestedMetrics) -> tuple[str, ...]:
+    """Return the metrics of a task by name: those that are requested, or those that fit if nothing is."""
+    if not requested.chosen:
+        return default_metrics(task, read.examples)
+    return tuple(each for each in requested.names if task in METRICS[each].tasks)
+
+
+def _chosen_readings(
+    readings: Mapping[TaskName, TaskReading], data: EvaluationData, model: FoundModel, requested: RequestedMetrics
+) -> list[TaskReading]:
+    """Return the readings of the tasks that the requested metrics measure; the first if none are requested.
+
+    Raises:
+        DatasetError: There is none.
+    """
+    fitting = {task: each for task, each in readings.items() if _can(task, model)}
+    if not fitting:
+        raise _none_fits(readings, data, model)
+    tasks = _measured_tasks(requested, fitting)
+    if not tasks:
+        return [_first(fitting)]
+    if tasks.isdisjoint(fitting):
+        fix = f"it can be evaluated for {', '.join(_metrics_of(fitting))}"
+        raise DatasetError("its columns have nothing that the metrics measure", fix)
+    return [reading for task, reading in fitting.items() if task in tasks]
+
+
+def _first(fitting: Mapping[TaskName, TaskReading]) -> TaskReading:
+    """Return the most telling reading of a dataset for which nothing is requested.
+
+    Raises:
+        DatasetError: It has prompts alone, which only functions can judge.
+    """
+    task, reading = next(iter(fitting.items()))
+    if task == "prompts" and len(fitting) == 1:
+        because = "it has prompts and no answers to compare with"
+        raise DatasetError(because, "name reward functions, --rewards, or a metric of your own, --metric FILE:FUNCTION")
+    return reading
+
+
+def _measured_tasks(requested: RequestedMetrics, fitting: Container[TaskName]) -> set[TaskName]:
+    """Return the tasks that the requested metrics measure; functions judge answers, with a reference if there is one."""
+    tasks: set[TaskName] = {task for each in requested.names for task in METRICS[each].tasks}
+    if requested.functions or requested.rewards:
+        tasks.add("answers" if "answers" in fitting else "prompts")
+    return tasks
+
+
+def _none_fits(readings: Mapping[TaskName, TaskReading], data: EvaluationData, model: FoundModel) -> DatasetError:
+    """Return the error of a dataset that has no task, or none that the model can do."""
+    if readings:
+        return DatasetError(_unfit(readings, model), "name a model that fits the data")
+    because = NO_TASK.format(columns=", ".join(data.columns))
+    return DatasetError(because, "`holdfast inspect` proposes a mapping", "dataset-missing-column")
 
 
 def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> EvaluationData:
@@ -126,38 +190,6 @@ def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> Ev
             "dataset-missing-column",
         )
     return data
-
-
-def _columns(data: EvaluationData) -> str:
-    return f"name one of {', '.join(data.columns)}"
-
-
-def _asked(
-    readings: Mapping[TaskName, TaskReading], data: EvaluationData, model: FoundModel, options: EvaluationOptions
-) -> list[TaskReading]:
-    """Return the readings of the tasks that the metrics ask for; the first if none are requested.
-
-    Raises:
-        DatasetError: There is none.
-    """
-    fitting: dict[TaskName, TaskReading] = {task: each for task, each in readings.items() if _can(task, model)}
-    tasks: set[TaskName] = {task for each in options.metrics for task in METRICS[each].tasks}
-    if options.functions or options.rewards:
-        tasks.add("answers" if "answers" in fitting else "prompts")
-    if not tasks and set(fitting) == {"prompts"}:
-        because = "it has prompts and no answers to compare with"
-        raise DatasetError(because, "name reward functions, --rewards, or a metric of your own, --metric FILE:FUNCTION")
-    chosen = [reading for task, reading in fitting.items() if task in tasks]
-    if chosen:
-        return chosen
-    if tasks and fitting:
-        fix = f"it can be evaluated for {', '.join(_metrics_of(fitting))}"
-        raise DatasetError("its columns have nothing that the metrics measure", fix)
-    if not fitting:
-        fix = "`holdfast inspect` proposes a mapping" if not readings else "name a model that fits the data"
-        because = NO_TASK.format(columns=", ".join(data.columns)) if not readings else _unfit(readings, model)
-        raise DatasetError(because, fix, "" if readings else "dataset-missing-column")
-    return [next(iter(fitting.values()))]
 
 
 def _metrics_of(tasks: Mapping[TaskName, TaskReading]) -> list[str]:

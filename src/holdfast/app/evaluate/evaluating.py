@@ -1,11 +1,11 @@
 """An evaluation from its datasets to its result: one that fails does not stop the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.evaluate.asking import EvaluationRequest
-from holdfast.app.evaluate.benchmarks import evaluate_task, prepare_tasks
+from holdfast.app.evaluate.benchmarks import PreparedTask, evaluate_task, prepare_tasks
 from holdfast.app.evaluate.datasets import WRITES, DatasetError, PreparedDataset, prepare
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
 from holdfast.app.evaluate.own_metrics import values_of
@@ -35,26 +35,50 @@ def run_evaluation(
     base = None if request.base is None else with_template_of(request.base, request.model)
     tasks = prepare_tasks(request, base, work, on_progress)
     _want_columns(request.options.by, [*datasets, *(each.dataset for each in tasks)])
-    wanted = [RowsForModel(each.key, each.kind, each.examples) for each in datasets]
-    wanted += [RowsForModel(each.dataset.key, each.dataset.kind, each.dataset.examples) for each in tasks]
-    if work.prompts:
-        wanted.insert(0, RowsForModel(PROMPT, "generate", work.prompts))
+    wanted = _wanted_rows(work.prompts, datasets, tasks)
     if wanted:
         work.model = outputs_of(request.model, wanted, store, request.options, on_progress)
-    if wanted and base is not None:
-        of_base = {each.dataset.key: each.base for each in tasks if each.base is not None}
-        left = [replace(each, examples=of_base.get(each.key, each.examples)) for each in wanted]
-        left = [each for each in left if each.key not in work.model.failed]
-        work.base = outputs_of(base, left, store, request.options, on_progress)
+        if base is not None:
+            left = list(_rows_of_base(wanted, tasks, work.model.failed))
+            work.base = outputs_of(base, left, store, request.options, on_progress)
+    _add_figures(request, datasets, tasks, work)
+    return write_results(request, work, store)
+
+
+def _wanted_rows(
+    prompts: Sequence[Example], datasets: Sequence[PreparedDataset], tasks: Sequence[PreparedTask]
+) -> list[RowsForModel]:
+    """Return all rows that the model has to do."""
+    wanted = [RowsForModel(PROMPT, "generate", prompts)] if prompts else []
+    prepared = [*datasets, *(each.dataset for each in tasks)]
+    return wanted + [RowsForModel(each.key, each.kind, each.examples) for each in prepared]
+
+
+def _rows_of_base(
+    wanted: Iterable[RowsForModel], tasks: Iterable[PreparedTask], failed: Container[str]
+) -> Iterator[RowsForModel]:
+    """Yield the rows that the base has to do: those that the model could do; of tasks, as the base reads them."""
+    of_base = {each.dataset.key: each.base for each in tasks if each.base is not None}
+    for each in wanted:
+        if each.key not in failed:
+            yield replace(each, examples=of_base.get(each.key, each.examples))
+
+
+def _add_figures(
+    request: EvaluationRequest,
+    datasets: Sequence[PreparedDataset],
+    tasks: Sequence[PreparedTask],
+    work: FinishedWork,
+) -> None:
+    """Add all that follows from the models' outputs: the values of rows, and the rows that stand in the training data."""
     if PROMPT in work.model.failed:
         work.fail(PROMPT, work.model.failed[PROMPT])
     for each in datasets:
         _evaluate(each, request, work)
     for task in tasks:
-        evaluate_task(task, request, base, work)
+        evaluate_task(task, request.options.cluster, work)
     find_leaks(request, work.rows, work.leaked, work.fail)
     combine_groups(request, work)
-    return write_results(request, work, store)
 
 
 def _prompts(request: EvaluationRequest) -> list[Example]:
@@ -100,18 +124,17 @@ def _holds(found: Sequence[PreparedDataset], key: str) -> bool:
 
 def _evaluate(dataset: PreparedDataset, request: EvaluationRequest, work: FinishedWork) -> None:
     """Add a dataset's rows with what the models gave, or why there is nothing."""
-    failures = {**(work.base.failed if work.base else {}), **work.model.failed}
-    if dataset.key in failures:
-        work.fail(dataset.name, failures[dataset.key])
+    if failure := work.failure_of(dataset.key):
+        work.fail(dataset.name, failure)
         return
-    options, outputs = request.options, work.model.outputs[dataset.key]
+    requested, outputs = request.options.requested, work.model.outputs[dataset.key]
     base = None if work.base is None else work.base.outputs[dataset.key]
     own: Mapping[str, Sequence[float | None]] = {}
     base_own: Mapping[str, Sequence[float | None]] = {}
     try:
         if dataset.task in WRITES:
-            own = values_of(options.functions, options.rewards, dataset.examples, outputs)
-            base_own = values_of(options.functions, options.rewards, dataset.examples, base) if base else {}
+            own = values_of(requested, dataset.examples, outputs)
+            base_own = values_of(requested, dataset.examples, base) if base else {}
     except DatasetError as error:
         work.fail(dataset.name, error.failure)
         if not dataset.metrics:
@@ -126,6 +149,6 @@ def _evaluate(dataset: PreparedDataset, request: EvaluationRequest, work: Finish
         metrics=dataset.metrics,
         own=own,
         base_own=base_own,
-        cluster=options.cluster,
+        cluster=request.options.cluster,
     )
     work.rows.append((dataset, rows))

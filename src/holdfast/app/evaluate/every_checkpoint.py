@@ -53,7 +53,7 @@ def _evaluate(
     integrity = verify_checkpoint(path)
     if integrity.verdict == "damaged":
         return _left_out(step, path, describe_damage(integrity))
-    options = replace(request.options, by=(), at_least=())
+    options = replace(request.options, by=(), requested=replace(request.options.requested, at_least=()))
     try:
         model = find_model(str(path), runs=None, offline=True)
         of_checkpoint = replace(

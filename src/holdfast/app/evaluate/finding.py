@@ -33,6 +33,12 @@ class NamedModels:
     gated: bool
     runs: PathName | None
 
+    def name_of_base(self, model: FoundModel | None) -> PathName | None:
+        """Return the name of the model to compare with; None if there is none. The model itself may not be known."""
+        if not self.own:
+            return self.base if self.gated else None
+        return model.base if self.base is None and model is not None else self.base
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedData:
@@ -49,6 +55,11 @@ class NamedData:
     prompts: Sequence[str]
     trained_on: Sequence[str]
     benchmarks: BenchmarkTasks | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to evaluate on."""
+        return not self.on and not self.prompts and self.benchmarks is None
 
 
 def find_request(
@@ -69,15 +80,13 @@ def find_request(
     """
     found = _find_models(model, named, errors, offline=options.offline)
     sources = _find_all(data.on, "--on", options, errors)
-    training = _find_all(data.trained_on, "--trained-on", options, errors)
-    if not sources and not data.prompts and data.benchmarks is None and not errors:
+    trained_on = _find_all(data.trained_on, "--trained-on", options, errors)
+    if data.is_empty and not errors:
         fix = "name datasets with --on, benchmark tasks with --task, or a --prompt"
         errors.append(UsageError("nothing to evaluate on", where="--on", fix=fix))
     if errors or found is None:
         raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
-    unknown = ""
-    if not training:
-        training, unknown = _trained_on(found[0], offline=options.offline)
+    training, unknown = (trained_on, "") if trained_on else _trained_on(found[0], offline=options.offline)
     return EvaluationRequest(
         name=model,
         model=found[0],
@@ -96,22 +105,18 @@ def _find_models(
     name: str, named: NamedModels, errors: list[HoldfastError], *, offline: bool
 ) -> tuple[FoundModel, FoundModel | None] | None:
     """Return the model and what it is compared with; None, with the errors added, if one is not there."""
-    found: FoundModel | None = None
     try:
-        found = find_model(name, runs=named.runs, offline=offline)
+        model = find_model(name, runs=named.runs, offline=offline)
     except UsageError as error:
         errors.append(error)
+        model = None
+    other = named.name_of_base(model)
     try:
-        base = named.base if named.own or named.gated else None
-        if base is None and named.own and found is not None:
-            base = found.base
-        compared = (
-            None if base is None else find_model(as_path(base), runs=named.runs, offline=offline, where="the base")
-        )
+        base = None if other is None else find_model(as_path(other), runs=named.runs, offline=offline, where="the base")
     except UsageError as error:
         errors.append(error)
         return None
-    return None if found is None else (found, compared)
+    return None if model is None else (model, base)
 
 
 def _find_all(
@@ -137,8 +142,8 @@ def _trained_on(model: FoundModel, *, offline: bool) -> tuple[list[tuple[str, Ro
         return [], f"the training data cannot be found: {error.what}"
 
 
-def results_folder(results: str | None, model: FoundModel) -> Path:
+def results_folder(results: PathName | None, model: FoundModel) -> Path:
     """Return the folder for results: the one that is requested, a run's own, or `./results`."""
     if results is not None:
-        return Path(results)
+        return Path(as_path(results))
     return model.run / RESULTS if model.run and model.is_final else Path(RESULTS)

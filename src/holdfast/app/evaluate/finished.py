@@ -46,3 +46,8 @@ class FinishedWork:
             self.failed.append(
                 FailedDataset(dataset=dataset, name=failure.name, because=failure.because, fix=failure.fix)
             )
+
+    def failure_of(self, key: str) -> WorkFailure | None:
+        """Return why a model has no outputs for a dataset, the model first; None if all models have them."""
+        of_base = self.base.failed.get(key) if self.base else None
+        return self.model.failed.get(key, of_base)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from holdfast.adapters.evaluation.benchmarks import BenchmarkGroup, HarnessError
 from holdfast.adapters.evaluation.process import WorkFailure
@@ -32,13 +33,61 @@ def combine_groups(request: EvaluationRequest, work: FinishedWork) -> None:
         return
     done = {dataset.name: (dataset, rows) for dataset, rows in work.rows if dataset.benchmark}
     for group in work.groups:
-        lacking = [name for name in group.tasks if name not in done]
-        if lacking or group.name not in values:
-            because = f"not all of its tasks were evaluated: {', '.join(lacking)} failed"
-            work.fail(group.name, WorkFailure("", because, "correct what the tasks failed with"))
-            continue
-        members = [done[name] for name in group.tasks]
-        work.rows.append(_combined(group, members, list(_metrics(group, members, values, base)), work))
+        _combine(group, done, values, base, work)
+
+
+def _combine(
+    group: BenchmarkGroup,
+    done: Mapping[str, GroupMember],
+    values: GroupValues,
+    base: GroupValues,
+    work: FinishedWork,
+) -> None:
+    """Add a group with the values that lm-eval combined from its tasks, or note which of these failed."""
+    lacking = [name for name in group.tasks if name not in done]
+    if lacking or group.name not in values:
+        because = f"not all of its tasks were evaluated: {', '.join(lacking)} failed"
+        work.fail(group.name, WorkFailure("", because, "correct what the tasks failed with"))
+        return
+    members = [done[name] for name in group.tasks]
+    work.rows.append(_as_dataset(group, members, list(_metrics(group, members, values, base)), work))
+
+
+def _as_dataset(
+    group: BenchmarkGroup, members: list[GroupMember], given: list[GivenMetric], work: FinishedWork
+) -> GroupMember:
+    """Return a group as a dataset: the rows of its tasks, one after the other."""
+    datasets, parts = [dataset for dataset, _ in members], [rows for _, rows in members]
+    key = f"--task {group.name}"
+    work.model.reused[key] = sum(work.model.reused[each.key] for each in datasets)
+    rows = _joined(group.name, parts, given)
+    dataset = PreparedDataset(
+        name=group.name,
+        key=key,
+        data=EvaluationData(name=group.name, split="", of=sum(each.data.of for each in datasets), rows={}, columns={}),
+        task="benchmark",
+        read=ReadRows(examples=tuple(rows.examples)),
+        metrics=(),
+        kind="respond",
+        benchmark=_details(group, members),
+    )
+    return dataset, rows
+
+
+def _joined(name: str, parts: list[EvaluatedRows], given: list[GivenMetric]) -> EvaluatedRows:
+    """Return the rows of several tasks as those of one dataset, numbered anew."""
+    examples = chain.from_iterable(each.examples for each in parts)
+    bases = [each.base for each in parts if each.base is not None]
+    return EvaluatedRows(
+        dataset=name,
+        split="",
+        task="benchmark",
+        examples=tuple(replace(each, row=number) for number, each in enumerate(examples)),
+        outputs=list(chain.from_iterable(each.outputs for each in parts)),
+        base=list(chain.from_iterable(bases)) if len(bases) == len(parts) else None,
+        cluster=parts[0].cluster,
+        given=given,
+    )
 
 
 def _metrics(
@@ -48,40 +97,6 @@ def _metrics(
         name = key.removesuffix(",none")
         found = [each for _, rows in members for each in rows.given if each.name == name]
         yield group_metric(found, value, base.get(group.name, {}).get(key), by_rows=group.by_rows)
-
-
-def _combined(
-    group: BenchmarkGroup, members: list[GroupMember], given: list[GivenMetric], work: FinishedWork
-) -> GroupMember:
-    """Return a group as a dataset: the rows of its tasks, one after the other."""
-    together = [each for _, rows in members for each in rows.examples]
-    examples = tuple(replace(each, row=number) for number, each in enumerate(together))
-    key = f"--task {group.name}"
-    work.model.reused[key] = sum(work.model.reused[dataset.key] for dataset, _ in members)
-    bases = [rows.base for _, rows in members]
-    rows = EvaluatedRows(
-        dataset=group.name,
-        split="",
-        task="benchmark",
-        examples=examples,
-        outputs=[each for _, rows in members for each in rows.outputs],
-        base=None if None in bases else [each for base in bases if base is not None for each in base],
-        cluster=members[0][1].cluster,
-        given=given,
-    )
-    dataset = PreparedDataset(
-        name=group.name,
-        key=key,
-        data=EvaluationData(
-            name=group.name, split="", of=sum(dataset.data.of for dataset, _ in members), rows={}, columns={}
-        ),
-        task="benchmark",
-        read=ReadRows(examples=examples),
-        metrics=(),
-        kind="respond",
-        benchmark=_details(group, members),
-    )
-    return dataset, rows
 
 
 def _details(group: BenchmarkGroup, members: list[GroupMember]) -> BenchmarkDetails | None:

@@ -9,9 +9,9 @@ from holdfast.adapters.evaluation.benchmarks import BenchmarkSession, HarnessErr
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.task_folders import is_task_folder
 from holdfast.app.evaluate.asking import BenchmarkTasks
+from holdfast.app.models.near_files import suggest_path
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import is_task_path
-from holdfast.core.nearest import nearest
 
 OPTION: Final = "--task"
 FIXES: Final[Mapping[str, str]] = {
@@ -77,9 +77,7 @@ def _spec(name: str, errors: list[HoldfastError]) -> dict[str, str] | None:
         return {"name": name, "path": str(path.absolute())}
     if not is_path:
         return {"name": name}
-    here = tuple(each.name for each in path.parent.iterdir()) if path.parent.is_dir() else ()
-    near = nearest(path.name, here)
-    fix = f"there is {path.parent / near}" if near else FIXES["unknown"]
+    fix = suggest_path(path, FIXES["unknown"])
     errors.append(UsageError(f"no such file or folder: {name}", where=OPTION, fix=fix))
     return None
 

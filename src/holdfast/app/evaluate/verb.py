@@ -10,9 +10,7 @@ from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths
 from holdfast.app.evaluate.asking import (
     EvaluationOptions,
     EvaluationRequest,
-    read_gates,
-    split_metrics,
-    want_functions,
+    read_metrics,
     want_libraries,
     want_one_comparison,
 )
@@ -106,18 +104,14 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         LedgerError: The results cannot be written.
     """
     want_one_comparison(base, not_worse_than, no_base=no_base)
-    tasks = as_paths(task)
+    tasks, prompts = as_paths(task), as_texts(prompt)
     want_libraries(benchmarks=bool(tasks))
     errors: list[HoldfastError] = []
-    metrics, functions = split_metrics(as_texts(metric), errors)
-    want_functions(as_texts(rewards), "--rewards", errors)
     options = EvaluationOptions(
         split=split,
         config=config,
         rows=rows,
-        metrics=metrics,
-        functions=functions,
-        rewards=as_texts(rewards),
+        requested=read_metrics(as_texts(metric), as_texts(rewards), as_texts(at_least), errors, benchmarks=bool(tasks)),
         by=as_texts(by),
         cluster=cluster or "",
         generation=GenerationSettings(
@@ -129,7 +123,6 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
             seed=seed,
         ),
         batch_size=batch_size,
-        at_least=read_gates(as_texts(at_least), (*functions, *as_texts(rewards)), errors, benchmarks=bool(tasks)),
         offline=offline,
     )
     models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
@@ -137,11 +130,9 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     if tasks:
         on_progress("lm-eval looks for the tasks")
     with found_tasks(named, errors) as benchmarks:
-        data = NamedData(
-            on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on), benchmarks=benchmarks
-        )
+        data = NamedData(on=as_paths(on), prompts=prompts, trained_on=as_paths(trained_on), benchmarks=benchmarks)
         request = find_request(as_path(model), models, data, options, errors)
-        folder = results_folder(None if results is None else as_path(results), request.model)
+        folder = results_folder(results, request.model)
         return _evaluate(request, folder, on_progress, checkpoints=every is not None)
 
 

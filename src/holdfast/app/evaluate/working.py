@@ -69,37 +69,46 @@ def outputs_of(
         SourceError: The model cannot be loaded.
         LedgerError: The rows cannot be written.
     """
-    identity = " ".join([model.identity, *(f"{name}=={version(name)}" for name in LIBRARIES)])
-    of_harness = f" {HARNESS}=={version(HARNESS)}" if any(each.kind == "respond" for each in wanted) else ""
-    found, files, work = ModelOutputs(), dict[str, OutputFile](), list[DatasetWork]()
-    for each in wanted:
-        lines = work_lines(each.kind, each.examples)
-        known = identity + (of_harness if each.kind == "respond" else "")
-        file = store.output_file(model.source, known, each.kind, lines, options.generation)
-        files[each.key], found.reused[each.key] = file, file.done
-        if file.done < file.rows:
-            rows = str(file.path.with_suffix(".rows"))
-            work.append(
-                DatasetWork(
-                    name=each.key,
-                    kind=each.kind,
-                    rows=rows,
-                    out=str(file.path),
-                    batch_size=options.batch_size,
-                    generation=options.generation,
-                )
-            )
+    files = {each.key: _output_file(model, each, store, options) for each in wanted}
+    outputs = ModelOutputs(reused={key: file.done for key, file in files.items()})
+    work = [_left_to_do(each, file, options) for each in wanted if (file := files[each.key]).done < file.rows]
     if work:
         on_progress(f"loading {model.name}")
         report = do_work(model.source, work, on_progress, offline=options.offline)
-        found.failed, found.loaded, found.batch_sizes = report.failed, report.loaded, report.batch_sizes
+        outputs.failed, outputs.loaded, outputs.batch_sizes = report.failed, report.loaded, report.batch_sizes
         _keep(files, report.loaded)
     for each in wanted:
-        if each.key not in found.failed:
-            outputs = files[each.key].read()
-            found.outputs[each.key] = [outputs[example.row] for example in each.examples]
-            found.loaded = found.loaded or _kept(files[each.key].path)
-    return found
+        if each.key not in outputs.failed:
+            _add_rows(outputs, each, files[each.key])
+    return outputs
+
+
+def _add_rows(outputs: ModelOutputs, wanted: RowsForModel, file: OutputFile) -> None:
+    """Add the outputs of rows from their file; and how the model was loaded, if no work was to do."""
+    of_rows = file.read()
+    outputs.outputs[wanted.key] = [of_rows[example.row] for example in wanted.examples]
+    outputs.loaded = outputs.loaded or _kept(file.path)
+
+
+def _output_file(
+    model: FoundModel, wanted: RowsForModel, store: EvaluationStore, options: EvaluationOptions
+) -> OutputFile:
+    """Return the file with a model's outputs for rows; it depends on the weights, the libraries and the rows."""
+    libraries = (*LIBRARIES, HARNESS) if wanted.kind == "respond" else LIBRARIES
+    identity = " ".join([model.identity, *(f"{name}=={version(name)}" for name in libraries)])
+    lines = work_lines(wanted.kind, wanted.examples)
+    return store.output_file(model.source, identity, wanted.kind, lines, options.generation)
+
+
+def _left_to_do(wanted: RowsForModel, file: OutputFile, options: EvaluationOptions) -> DatasetWork:
+    return DatasetWork(
+        name=wanted.key,
+        kind=wanted.kind,
+        rows=str(file.path.with_suffix(".rows")),
+        out=str(file.path),
+        batch_size=options.batch_size,
+        generation=options.generation,
+    )
 
 
 def with_template_of(base: FoundModel, model: FoundModel) -> FoundModel:

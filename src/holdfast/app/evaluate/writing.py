@@ -1,10 +1,12 @@
 """The result of an evaluation, and its files."""
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from importlib.metadata import version
+from itertools import chain, repeat
 from statistics import median_low
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, json, structs
 
@@ -15,8 +17,7 @@ from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
-from holdfast.catalog.metrics import MAIN, METRICS, are_labels, own_metric
-from holdfast.core.evaluation import Example
+from holdfast.catalog.metrics import MAIN, METRICS, Metric, are_labels, own_metric
 from holdfast.engine.evaluate.breakdown import length_of
 from holdfast.engine.evaluate.checkpoints import best_checkpoints
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
@@ -25,6 +26,7 @@ from holdfast.engine.evaluate.measuring import confusion_of
 from holdfast.engine.evaluate.samples import last_text, samples_of, worst_rows
 from holdfast.results import to_json
 from holdfast.results.evaluate import (
+    ConfusionMatrix,
     EvaluatedDataset,
     EvaluateResult,
     EvaluationFigure,
@@ -32,9 +34,12 @@ from holdfast.results.evaluate import (
     GateResult,
     MetricDefinition,
     PromptAnswer,
+    WorstRow,
 )
 
 UNKNOWN_MODEL: Final = WorkEvent(event="loaded")
+LABELLED: Final = frozenset({"accuracy", "macro_f1"})
+"""Metrics of answers that are labels."""
 
 
 def write_results(request: EvaluationRequest, work: FinishedWork, store: EvaluationStore) -> EvaluateResult:
@@ -44,23 +49,28 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         LedgerError: A file cannot be written.
     """
     figures = [figure for _, rows in work.rows for figure in figures_of(rows, request.options.by)]
+    result = _result(request, work, store, figures)
+    if request.checkpoints:
+        best = list(best_checkpoints(result, request.checkpoints, request.model.folder))
+        result = structs.replace(result, checkpoints=request.checkpoints, best=best)
+    json_file, csv_file = store.files
+    write_whole(csv_file, redacted(render_csv(request.name, figures, _columns(result))))
+    write_whole(json_file, redacted(json.format(json.encode(to_json(result)), indent=1).decode()))
+    return result
+
+
+def _result(
+    request: EvaluationRequest, work: FinishedWork, store: EvaluationStore, figures: list[EvaluationFigure]
+) -> EvaluateResult:
+    """Return the result; the answers are written beside its files."""
     metrics = list(_definitions(work))
-    gates = _gates(request, work, figures, {each.name for each in metrics if each.lower_is_better})
-    datasets = [
-        _dataset(
-            dataset,
-            rows,
-            work,
-            "" if _is_group(dataset) else store.write_samples(number, dataset.name, samples_of(rows)),
-        )
-        for number, (dataset, rows) in enumerate(work.rows, 1)
-    ]
-    names = list(dict.fromkeys(each.metric for each in figures))
+    gates = _gates(request, work, figures, metrics)
+    datasets = [_dataset(number, *evaluated, work, store) for number, evaluated in enumerate(work.rows, 1)]
     loaded = work.model.loaded or UNKNOWN_MODEL
     json_file, csv_file = store.files
-    result = EvaluateResult(
+    return EvaluateResult(
         verb="evaluate",
-        verdict="fail" if work.failed or not all(gate.passed for gate in gates) else "pass",
+        verdict=_verdict(work, gates),
         model=request.name,
         base=request.base.name if request.base else None,
         results=figures,
@@ -68,21 +78,26 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         failed=work.failed,
         leaked=work.leaked,
         leaks_unknown=request.training_unknown or None,
-        worst=[row for dataset, rows in work.rows if not _is_group(dataset) for row in worst_rows(rows)],
+        worst=list(_worst(work)),
         gates=gates,
         answers=_answers(work),
         metrics=metrics,
         settings=_settings(request, work, loaded),
-        versions={**_versions(names), **_harness_version(request), **loaded.versions},
+        versions={**_versions(figures), **_harness_version(request), **loaded.versions},
         files=[str(json_file), str(csv_file)],
         samples=str(json_file.with_name(f"{store.name}-samples")) if datasets else "",
     )
-    if request.checkpoints:
-        best = list(best_checkpoints(result, request.checkpoints, request.model.folder))
-        result = structs.replace(result, checkpoints=request.checkpoints, best=best)
-    write_whole(csv_file, redacted(render_csv(request.name, figures, _columns(result))))
-    write_whole(json_file, redacted(json.format(json.encode(to_json(result)), indent=1).decode()))
-    return result
+
+
+def _verdict(work: FinishedWork, gates: Iterable[GateResult]) -> Literal["pass", "fail"]:
+    return "fail" if work.failed or not all(gate.passed for gate in gates) else "pass"
+
+
+def _worst(work: FinishedWork) -> Iterator[WorstRow]:
+    """Yield the worst rows of each dataset; those of a group are those of its tasks."""
+    for dataset, rows in work.rows:
+        if not _is_group(dataset):
+            yield from worst_rows(rows)
 
 
 def _is_group(dataset: PreparedDataset) -> bool:
@@ -90,22 +105,37 @@ def _is_group(dataset: PreparedDataset) -> bool:
 
 
 def _gates(
-    request: EvaluationRequest, work: FinishedWork, figures: Sequence[EvaluationFigure], lower: Container[str]
+    request: EvaluationRequest,
+    work: FinishedWork,
+    figures: Sequence[EvaluationFigure],
+    metrics: Iterable[MetricDefinition],
 ) -> list[GateResult]:
-    found = [gate for each in request.options.at_least for gate in judge_at_least(each, figures, lower)]
+    """Return the conditions with their verdicts: those of `--at-least`, then those of `--not-worse-than`."""
+    requested = request.options.requested
+    lower = {each.name for each in metrics if each.lower_is_better}
+    gates = [gate for each in requested.at_least for gate in judge_at_least(each, figures, lower)]
     if request.gated and request.base is not None:
-        chosen = {*request.options.metrics, *request.options.functions, *request.options.rewards}
-        main = {rows.dataset: rows.given[0].name if rows.given else MAIN.get(rows.task, "") for _, rows in work.rows}
-        own = {dataset: chosen & {each.metric for each in figures if each.dataset == dataset} for dataset in main}
-        decisive = [each for each in figures if each.metric in (own[each.dataset] or {main[each.dataset]})]
-        found += judge_not_worse(request.base.name, decisive)
-    return found
+        gates += judge_not_worse(request.base.name, _decisive(figures, work, requested.chosen))
+    return gates
 
 
-def _dataset(dataset: PreparedDataset, rows: EvaluatedRows, work: FinishedWork, samples: str) -> EvaluatedDataset:
+def _decisive(
+    figures: Sequence[EvaluationFigure], work: FinishedWork, requested: AbstractSet[str]
+) -> list[EvaluationFigure]:
+    """Return the figures that decide whether a model is worse: a dataset's requested metrics, else its main metric."""
+    main = {rows.dataset: rows.given[0].name if rows.given else MAIN.get(rows.task, "") for _, rows in work.rows}
+    measured: dict[str, set[str]] = {}
+    for each in figures:
+        measured.setdefault(each.dataset, set()).add(each.metric)
+    return [each for each in figures if each.metric in (measured[each.dataset] & requested or {main[each.dataset]})]
+
+
+def _dataset(
+    number: int, dataset: PreparedDataset, rows: EvaluatedRows, work: FinishedWork, store: EvaluationStore
+) -> EvaluatedDataset:
+    """Return what is known of a dataset; its answers are written, but for a group's, whose tasks have them."""
     lengths = sorted(length_of(each) for each in dataset.examples)
     clusters = rows.clusters()
-    has_labels = "accuracy" in dataset.metrics or "macro_f1" in dataset.metrics
     return EvaluatedDataset(
         dataset=dataset.name,
         split=dataset.data.split,
@@ -118,19 +148,28 @@ def _dataset(dataset: PreparedDataset, rows: EvaluatedRows, work: FinishedWork, 
         first_unfit=dataset.read.first,
         because=dataset.read.because,
         lengths=[lengths[0], median_low(lengths), lengths[-1]],
-        labels=_labels(dataset.examples) if has_labels else {},
-        confusion=confusion_of(dataset.task, dataset.examples, rows.outputs) if has_labels else None,
+        labels=_labels(dataset),
+        confusion=_confusion(dataset, rows),
         reused=work.model.reused[dataset.key],
         unended=sum(not each.ended for each in rows.outputs),
         cut=sum(each.cut for each in rows.outputs),
-        samples=samples,
+        samples="" if _is_group(dataset) else store.write_samples(number, dataset.name, samples_of(rows)),
         benchmark=dataset.benchmark or UNSET,
     )
 
 
-def _labels(examples: Sequence[Example]) -> Mapping[str, int]:
-    references = [each.reference for each in examples]
-    return dict(Counter(references).most_common()) if examples[0].options or are_labels(references) else {}
+def _labels(dataset: PreparedDataset) -> Mapping[str, int]:
+    """Return how many rows have each label; nothing if the dataset has no labels."""
+    references = [each.reference for each in dataset.examples]
+    if LABELLED.isdisjoint(dataset.metrics) or not (dataset.examples[0].options or are_labels(references)):
+        return {}
+    return dict(Counter(references).most_common())
+
+
+def _confusion(dataset: PreparedDataset, rows: EvaluatedRows) -> ConfusionMatrix | None:
+    if LABELLED.isdisjoint(dataset.metrics):
+        return None
+    return confusion_of(dataset.task, dataset.examples, rows.outputs)
 
 
 def _answers(work: FinishedWork) -> list[PromptAnswer]:
@@ -147,10 +186,7 @@ def _answers(work: FinishedWork) -> list[PromptAnswer]:
 
 def _definitions(work: FinishedWork) -> Iterator[MetricDefinition]:
     """Yield what each metric is; lm-eval's may have the name of one of holdfast's own."""
-    named = [METRICS[name] for _, rows in work.rows for name in rows.metrics]
-    own = [own_metric(name, "the mean of what the function gives") for _, rows in work.rows for name in rows.own]
-    given = [each.metric for _, rows in work.rows for each in rows.given]
-    known = {(each.name, each.library): each for each in reversed((*named, *own, *given))}
+    known = {(each.name, each.library): each for each in reversed(list(_measured(work)))}
     for each in reversed(known.values()):
         library = f"{each.library} {version(each.library)}" if each.library else ""
         yield MetricDefinition(
@@ -158,12 +194,22 @@ def _definitions(work: FinishedWork) -> Iterator[MetricDefinition]:
         )
 
 
+def _measured(work: FinishedWork) -> Iterator[Metric]:
+    """Yield the metrics of all datasets: first holdfast's, then the user's own, then lm-eval's."""
+    evaluated = [rows for _, rows in work.rows]
+    own = chain.from_iterable(rows.own for rows in evaluated)
+    given = chain.from_iterable(rows.given for rows in evaluated)
+    yield from map(METRICS.__getitem__, chain.from_iterable(rows.metrics for rows in evaluated))
+    yield from map(own_metric, own, repeat("the mean of what the function gives"))
+    yield from (each.metric for each in given)
+
+
 def _harness_version(request: EvaluationRequest) -> dict[str, str]:
     return {"lm-eval": request.benchmarks.version} if request.benchmarks else {}
 
 
-def _versions(names: Sequence[str]) -> dict[str, str]:
-    libraries = {METRICS[name].library for name in names if name in METRICS} - {""}
+def _versions(figures: Sequence[EvaluationFigure]) -> dict[str, str]:
+    libraries = {METRICS[each.metric].library for each in figures if each.metric in METRICS} - {""}
     return {name: version(name) for name in sorted({"holdfast", "numpy", "scipy", *libraries})}
 
 

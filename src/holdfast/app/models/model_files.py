@@ -7,12 +7,13 @@ from holdfast.adapters import hub
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.hub.cached import cached_folder
 from holdfast.adapters.local.models import LocalModels
+from holdfast.app.models.near_files import suggest_path
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import ModelFacts
-from holdfast.core.nearest import nearest, suggest_one
+from holdfast.core.nearest import suggest_one
 from holdfast.core.reference import Reference
 
 WEIGHTS: Final = (".safetensors", ".bin", ".index.json")
@@ -37,17 +38,8 @@ def model_facts(name: str, *, offline: bool, where: str) -> ModelFacts:
 
 
 def _absent(name: str, where: str) -> UsageError:
-    near = _near_folder(name)
-    fix = f"there is {near}" if near else "name a folder, a run, or a model of the Hub"
+    fix = suggest_path(expanded(name), "name a folder, a run, or a model of the Hub", Path.is_dir)
     return UsageError(f"no such model: {name}", where=where, fix=fix)
-
-
-def _near_folder(name: str) -> Path | None:
-    """Return the folder whose name is most like another; None if none is."""
-    folder = expanded(name).parent
-    here = tuple(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ()
-    near = nearest(expanded(name).name, here)
-    return folder / near if near else None
 
 
 def _cached(name: str) -> ModelFacts | None:
@@ -60,12 +52,8 @@ def _cached(name: str) -> ModelFacts | None:
 
 def _of_hub(name: str, *, offline: bool, where: str) -> ModelFacts:
     if offline:
-        near = _near_folder(name)
-        fix = (
-            f"there is {near}"
-            if near
-            else "name a folder that is here, or leave out --offline once the Hub can be reached"
-        )
+        otherwise = "name a folder that is here, or leave out --offline once the Hub can be reached"
+        fix = suggest_path(expanded(name), otherwise, Path.is_dir)
         raise UsageError(f"no model on this machine is called {name}", where=where, fix=fix)
     try:
         facts = hub.open_hub().model(Reference(role="model", name=name, key="model", repo_kind="model"))
