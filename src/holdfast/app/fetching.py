@@ -1,5 +1,6 @@
 """Targets that lie elsewhere: they are fetched, and every verb works on the copy."""
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
@@ -33,7 +34,7 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
 
 
 def _require_path(target: str) -> None:
-    """Object to an address that cannot be fetched: as a path, it would only be said not to be there.
+    """Refuse an address that cannot be fetched: as a path, it would only be reported as absent.
 
     Raises:
         UsageError: It is one.
@@ -44,8 +45,8 @@ def _require_path(target: str) -> None:
         raise UsageError(f"addresses with `{scheme}://` cannot be fetched", where=target, fix=fix)
 
 
-def require_none_elsewhere(targets: tuple[str, ...]) -> None:
-    """Object to a target that lies elsewhere, where files are edited.
+def require_none_elsewhere(targets: Sequence[str]) -> None:
+    """Refuse targets that lie elsewhere, where files are edited.
 
     Raises:
         UsageError: One does.

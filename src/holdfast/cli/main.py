@@ -114,31 +114,27 @@ def run_command(words: list[str]) -> int:
 
 
 def _run_command(words: list[str]) -> int:
-    if not _is_somewhere():
-        gone = UsageError(
-            "the current folder was deleted", where="the shell's working folder", fix="change to another one: `cd`"
-        )
-        return print_errors(words, [gone])
     try:
+        _require_folder()
         return int(cli.main(words, prog_name="holdfast", standalone_mode=False) or 0)
-    except click.exceptions.Abort:
-        return INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
-        return print_errors(words, [translate_usage_error(error, f"holdfast {find_verb(words) or ''}".strip())])
+        command = " ".join(filter(None, ("holdfast", find_verb(words))))
+        return print_errors(words, [translate_usage_error(error, command)])
     except (HoldfastError, ExceptionGroup) as error:
         if not (errors := flatten(error)):
             raise
         return print_errors(words, errors)
 
 
-def _is_somewhere() -> bool:
-    """True unless the folder that the command was started in was deleted."""
+def _require_folder() -> None:
+    """Raise UsageError if the folder that the command was started in was deleted."""
     try:
-        return bool(Path.cwd())
+        Path.cwd()
     except FileNotFoundError:
-        return False
+        where, fix = "the shell's working folder", "change to another one: `cd`"
+        raise UsageError("the current folder was deleted", where=where, fix=fix) from None
 
 
 def print_errors(words: list[str], errors: list[HoldfastError]) -> int:

@@ -17,12 +17,12 @@ from holdfast.core.notebook import is_notebook
 from holdfast.core.target_kind import STANDARD_INPUT
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check.answers import UNREADABLE
-from holdfast.engine.check.fixes import combine_fixes, render_diff
+from holdfast.engine.check.fixes import FixResult, combine_fixes, render_diff
 from holdfast.results.check import AppliedFix, TargetResult
 
 UNWRITABLE = {STANDARD_INPUT: "standard input", COMMAND_LINE: "a command line"}
 ROUNDS = 10
-"""A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""
+"""The most rounds: a fix may prevent another one, or cause a finding of another rule; after so many, two rules contradict each other."""
 
 
 @dataclass(slots=True)
@@ -43,8 +43,18 @@ class FixedSource:
     renamed: list[AppliedFix] = field(default_factory=list[AppliedFix])
     beside: dict[str, set[TextEdit]] = field(default_factory=dict[str, set[TextEdit]])
 
+    def add(self, made: FixResult, text: str) -> None:
+        """Note a round of fixes, and the text with them; edits of modules beside it are collected."""
+        self.after = text
+        self.fixed += made.fixed
+        for edit in made.edits:
+            if edit.path:
+                self.beside.setdefault(edit.path, set()).add(edit)
+
     def texts(self, path: str) -> Iterator[tuple[str, str, str]]:
         """Yield each file that changes: its path, its text before and after."""
+        if not (self.fixed or self.renamed):
+            return
         yield path, self.before, self.after
         for other, edits in self.beside.items():
             text = read_text(other)
@@ -64,19 +74,29 @@ def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bo
         UsageError: As for `check_target`; standard input or a command line is to be written.
         SourceError: The file cannot be written.
     """
-    if write and request.path in UNWRITABLE:
-        raise UsageError(f"{UNWRITABLE[request.path]} cannot be written", where=request.path, fix="use `--diff`")
+    if write:
+        _require_writable(request.path)
     source = _fixed_source(request, unsafe=unsafe)
-    texts = list(source.texts(request.path)) if source and (source.fixed or source.renamed) else []
-    for path, _, after in texts if write else ():
-        write_back(path, after)
-    still_broken = not write and source is not None and bool(source.renamed)
     if source is None:
         return _unfixed(request, alone=alone)
-    result = check_target(request, alone=alone and not still_broken).result
-    diff = "".join(render_diff(path, before, after) for path, before, after in texts)
-    fixed = [*source.renamed, *map(_applied_fix, source.fixed)]
-    return structs.replace(result, fixed=fixed, diff=None if write else diff)
+    diff = _write_or_diff(list(source.texts(request.path)), write=write)
+    breaks_schema = bool(source.renamed) and not write
+    result = check_target(request, alone=alone and not breaks_schema).result
+    return structs.replace(result, fixed=[*source.renamed, *map(_applied_fix, source.fixed)], diff=diff)
+
+
+def _write_or_diff(texts: Iterable[tuple[str, str, str]], *, write: bool) -> str | None:
+    """Write the files that change; or else return the diff, with its paths."""
+    if not write:
+        return "".join(render_diff(path, before, after) for path, before, after in texts)
+    for path, _, after in texts:
+        write_back(path, after)
+    return None
+
+
+def _require_writable(path: str) -> None:
+    if path in UNWRITABLE:
+        raise UsageError(f"{UNWRITABLE[path]} cannot be written", where=path, fix="use `--diff`")
 
 
 def _unfixed(request: TargetRequest, *, alone: bool) -> TargetResult:
@@ -101,18 +121,14 @@ def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None
     for _ in range(ROUNDS):
         found = check_rules(target, request).findings
         made = combine_fixes(_open(found, request.path, source.fixed), target.place_edits, unsafe=unsafe)
-        text = _applied(request.path, source.after, (edit for edit in made.edits if not edit.path))
+        text = _applied(request.path, source.after, made.edits)
         if text == source.after and not made.fixed:
             break
         try:
             target = read_check_target(request, text)
         except (UsageError, ExceptionGroup):  # what cannot be read is no better
             break
-        source.after = text
-        source.fixed += made.fixed
-        for edit in made.edits:
-            if edit.path:
-                source.beside.setdefault(edit.path, set()).add(edit)
+        source.add(made, text)
     return source
 
 
@@ -159,9 +175,9 @@ def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> l
 
 
 def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
-    if is_notebook(path):
-        return apply_notebook_edits(text, edits)
-    return apply_text_edits(text, edits)
+    """Return a file's text with its own edits, without those of modules beside it."""
+    own = [edit for edit in edits if not edit.path]
+    return apply_notebook_edits(text, own) if is_notebook(path) else apply_text_edits(text, own)
 
 
 def _applied_fix(finding: Finding) -> AppliedFix:

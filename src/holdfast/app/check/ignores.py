@@ -5,14 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from holdfast.adapters.targets import Target
 from holdfast.app.check.target_request import IGNORES, INSPECTED
 from holdfast.core.finding import Finding, Rule
-from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.answers import UNREADABLE, CheckedTarget
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.check.suppress import Ignore
 from holdfast.engine.check.unused_ignores import IgnoreUsage, unused_ignores
 from holdfast.rules import all_rules
-
-UNREADABLE = "SYN001"
-"""What no rule says: that a target cannot be read."""
 
 
 def find_unused(

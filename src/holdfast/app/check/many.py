@@ -48,13 +48,17 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
         CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
         for question, folder in zip(questions, caches, strict=True)
     ]
+    return _answer_with_cache(questions, kept)
+
+
+def _answer_with_cache(questions: Sequence[TargetRequest], kept: Sequence["CachedAnswer"]) -> list[TargetResult]:
+    """Return the results; those that are not cached are computed and cached."""
     answers = [each.load() for each in kept]
     open_ = [number for number, answer in enumerate(answers) if answer is None]
-    for number, checked in zip(
-        open_, share_out([questions[number] for number in open_], check_one_of_many), strict=True
-    ):
-        kept[number].save(checked)
-        answers[number] = checked.result
+    checked = share_out([questions[number] for number in open_], check_one_of_many)
+    for number, outcome in zip(open_, checked, strict=True):
+        kept[number].save(outcome)
+        answers[number] = outcome.result
     return [answer for answer in answers if answer is not None]
 
 

@@ -31,20 +31,14 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
     for path, documents in _by_path(target.documents):
-        version_context = replace(resolve_versions(path, documents, resolve), outside=outside)
-        found = check_program(rules, documents, version_context)
-        if defaults := [each for each in target.by_default if each.path == path]:
-            found = list(add_by_default(found, check_program(rules, defaults, version_context)))
-        results += found
-        results += check_rows(documents, rules, version_context)
-        resolved |= _named(version_context.versions, documents)
-        as_uv = f"by {version_context.declared.origin}; as uv resolves it"
-        because[as_uv if _needs_uv(version_context.declared, resolve) else version_context.because] = None
+        versions = replace(resolve_versions(path, documents, resolve), outside=outside)
+        defaults = [each for each in target.by_default if each.path == path]
+        results += _results(documents, defaults, rules, versions)
+        resolved |= _named(versions.versions, documents)
+        because[_origin_of_versions(versions, resolve)] = None
     return CheckedTarget(
         document=target.document,
-        method=next(
-            (method for document in target.documents if isinstance(method := document.get("method"), str)), None
-        ),
+        method=_method(target.documents),
         resolved=resolved,
         because="; ".join(because),
         findings=tuple(result for result in results if isinstance(result, Finding)),
@@ -54,10 +48,31 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
     )
 
 
+def _results(
+    documents: Sequence[Document], defaults: Sequence[Document], rules: Sequence[Rule], versions: VersionContext
+) -> Iterator[Finding | Skip]:
+    """Yield the results for a program; also those of the defaults of its options, if it has any, and of its rows."""
+    found = check_program(rules, documents, versions)
+    yield from add_by_default(found, check_program(rules, defaults, versions)) if defaults else found
+    yield from check_rows(documents, rules, versions)
+
+
+def _origin_of_versions(versions: VersionContext, resolve: str) -> str:
+    if _needs_uv(versions.declared, resolve):
+        return f"by {versions.declared.origin}; as uv resolves it"
+    return versions.because
+
+
+def _method(documents: Iterable[Document]) -> str | None:
+    """Return the training method of the first document that names one."""
+    methods = (document.get("method") for document in documents)
+    return next((method for method in methods if isinstance(method, str)), None)
+
+
 def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> VersionContext:
     """Return the versions that a program gets, by what is declared in it or around it, and what launches it.
 
-    An environment says so only if it has all the libraries that the program uses; the script will run in another then.
+    An environment counts only if it has all the libraries that the program uses; the script will run in another one then.
     """
     declared = find_declared(path, documents[0].text)
     if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):

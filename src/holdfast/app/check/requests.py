@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.targets import SHELL, read_target, require_takes_arguments, takes_arguments
 from holdfast.adapters.targets.project import Project, Projects
-from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
+from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest, refuse_overrides
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
+from holdfast.engine.check.answers import UNREADABLE
 from holdfast.rules import all_rules
 
-UNREADABLE = "SYN001"
-"""The code of a target that cannot be read, which belongs to no rule."""
 NEAR = 0.65
-"""How alike a code must be to one that there is, so that this one was meant: `ARQ` and `ARG`, not `E501` and `EVL101`."""
+"""The least similarity of a code to an existing one that is proposed instead: `ARQ` and `ARG`, not `E501` and `EVL101`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,10 @@ class CheckRequest:
     passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     alone: bool = False
 
+    def strict_paths(self) -> set[str]:
+        """Return the paths of the targets in which a skipped rule counts as a failure."""
+        return {each.path for each in self.targets.values() if each.strict}
+
 
 def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
     """Return the requests for the targets, in their order.
@@ -83,14 +87,21 @@ def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
     for target in targets:
         for path in _files(target, projects, request, judged=options.force_exclude):
             _add(request, path, projects.find(path), options, _hub_access(options, walked=path != target))
-    if options.sets and request.targets and not any(each.sets for each in request.targets.values()):
-        from holdfast.adapters.targets.overrides import require_no_overrides
-
-        require_no_overrides(next(iter(request.targets)), options.sets)
-    if options.arguments and request.targets and not any(each.arguments for each in request.targets.values()):
-        require_takes_arguments(next(iter(request.targets)))
+    _require_use(options, list(request.targets.values()))
     request.alone = len(request.targets) == 1 and not options.force_exclude and {*targets} <= request.targets.keys()
     return request
+
+
+def _require_use(options: CheckOptions, requests: Sequence[TargetRequest]) -> None:
+    """Refuse overrides if none of the targets is a job file, and arguments if none is a script.
+
+    Raises:
+        UsageError: There are such options.
+    """
+    if requests and not any(map(attrgetter("sets"), requests)):
+        refuse_overrides(requests[0].path, options.sets)
+    if requests and options.arguments and not any(map(attrgetter("arguments"), requests)):
+        require_takes_arguments(requests[0].path)
 
 
 def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
@@ -139,15 +150,19 @@ def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
 
 def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, hub: HubAccess) -> None:
     """Add a file to the request, unless it is there already."""
-    if path in request.targets:
-        return
-    _require_codes(project.codes, str(project.file))
-    project_ignores = () if options.only else project.ignore
-    request.caches.append(project.folder if project.file else None)
-    request.targets[path] = TargetRequest(
+    if path not in request.targets:
+        _require_codes(project.codes, str(project.file))
+        request.caches.append(project.folder if project.file else None)
+        request.targets[path] = _target_request(path, project, options, hub)
+
+
+def _target_request(path: str, project: Project, options: CheckOptions, hub: HubAccess) -> TargetRequest:
+    """Return the request for one file: the command line's options, else the settings of the file's project."""
+    only, ignore = _chosen_codes(path, project, options)
+    return TargetRequest(
         path=path,
-        only=options.only or project.select,
-        ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),
+        only=only,
+        ignore=ignore,
         sets=options.sets if target_kind(path) is TargetKind.JOB else (),
         arguments=options.arguments if path == COMMAND_LINE or takes_arguments(path) else (),
         strict=project.strict if options.strict is None else options.strict,
@@ -158,24 +173,29 @@ def _add(request: CheckRequest, path: str, project: Project, options: CheckOptio
     )
 
 
+def _chosen_codes(path: str, project: Project, options: CheckOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the beginnings of the codes to check in a file, and of those to leave out."""
+    if options.only:
+        return options.only, (*options.ignore, *project.ignored_in(path))
+    return project.select, (*options.ignore, *project.ignore, *project.ignored_in(path))
+
+
 def _require_codes(codes: Sequence[str], where: str) -> None:
-    """Object to the first code that begins like that of no rule: it would select or leave out nothing.
+    """Refuse a code that no rule's code begins with: it would select or leave out nothing.
 
     Raises:
         UsageError: There is one.
     """
-    if not codes:
-        return
-    known = [UNREADABLE, *(rule.code for rule in all_rules())]
+    known = [UNREADABLE, *(rule.code for rule in all_rules())] if codes else []
     for code in codes:
         if not any(each.startswith(code) for each in known):
-            areas = sorted({each[:3] for each in known})
-            is_number = code[:3] in areas and code[3:].isdigit()  # no number is meant for another one
-            meant = None if is_number else nearest(code, (*areas, *known), cutoff=NEAR)
-            listed = (
-                f"`holdfast explain {code[:3]}` lists its rules"
-                if is_number
-                else f"codes begin with {', '.join(areas)}"
-            )
-            fix = f"did you mean `{meant}`?" if meant else listed
-            raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=fix)
+            raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=_suggest_code(code, known))
+
+
+def _suggest_code(code: str, known: Sequence[str]) -> str:
+    """Return the advice for the beginning of a code that no rule has."""
+    areas = sorted({each[:3] for each in known})
+    if code[:3] in areas and code[3:].isdigit():  # no number is meant for another one
+        return f"`holdfast explain {code[:3]}` lists its rules"
+    meant = nearest(code, (*areas, *known), cutoff=NEAR)
+    return f"did you mean `{meant}`?" if meant else f"codes begin with {', '.join(areas)}"

@@ -11,7 +11,7 @@ from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.ignores import find_unused
 from holdfast.app.check.script_rows import rows_at_hand
-from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, TargetRequest, local_rows
+from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, TargetRequest, local_rows, refuse_overrides
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
 from holdfast.core.facts import HUB_FACTS
@@ -58,16 +58,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         target = read_check_target(request)
         checked = check_rules(target, request)
     except (UsageError, ExceptionGroup) as error:
-        errors = flatten(error)
-        if not errors:
-            raise
-        if all(isinstance(each, JobError) for each in errors):
-            from holdfast.app.check.broken_jobs import rule_errors  # of pydantic, which no script's check imports
-
-            errors += rule_errors(request)
-        if alone and not _is_broken_program(request.path, errors):
-            raise GroupedError(str(error), errors) if errors[1:] else error from None
-        return _unreadable(request, *errors)
+        return _unreadable(request, *_reading_errors(error, request, alone=alone))
     result = structs.replace(
         target_result(checked, edits=request.edits),
         path=request.path,
@@ -78,6 +69,33 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
     return TargetOutcome(
         result, target.modules, target.reads_more or request.checklist or _looks_outside(target, request)
     )
+
+
+def _reading_errors(
+    error: UsageError | ExceptionGroup[Exception], request: TargetRequest, *, alone: bool
+) -> list[HoldfastError]:
+    """Return the errors of a target that cannot be read.
+
+    Raises:
+        UsageError: As for `check_target`.
+        ExceptionGroup: As for `check_target`.
+    """
+    errors = flatten(error)
+    if not errors:
+        raise error
+    errors += _errors_in_valid_part(errors, request)
+    if alone and not _is_broken_program(request.path, errors):
+        raise GroupedError(str(error), errors) if errors[1:] else error from None
+    return errors
+
+
+def _errors_in_valid_part(errors: Sequence[HoldfastError], request: TargetRequest) -> Sequence[HoldfastError]:
+    """Return what rules find in the valid part of a job file that breaks its schema."""
+    if not all(isinstance(each, JobError) for each in errors):
+        return ()
+    from holdfast.app.check.broken_jobs import rule_errors  # of pydantic, which no script's check imports
+
+    return rule_errors(request)
 
 
 def _unreadable(request: TargetRequest, *errors: HoldfastError) -> TargetOutcome:
@@ -102,9 +120,8 @@ def read_check_target(request: TargetRequest, text: str | None = None) -> Target
     """
     if request.path == COMMAND_LINE:
         from holdfast.adapters.targets.commands import read, read_line
-        from holdfast.adapters.targets.overrides import require_no_overrides
 
-        require_no_overrides(request.path, request.sets)
+        refuse_overrides(request.path, request.sets)
         return read_line(request.arguments) if text is None else read(text, COMMAND_LINE, (), ())
     return read_target(request.path, request.sets, request.arguments, text=text)
 

@@ -1,5 +1,6 @@
 """A request to check one target."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,3 +55,15 @@ def local_rows(target: Target, hub: HubAccess) -> Path | None:
     name = target.job.dataset.path
     path = job_folder(target.document, hub) / expanded(name)
     return path if is_there(path) or not (name.startswith(BUILTIN) or may_be_repository(name)) else None
+
+
+def refuse_overrides(path: str, sets: Sequence[str]) -> None:
+    """Refuse overrides of what is not a job file.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if sets:
+        from holdfast.adapters.targets.overrides import require_no_overrides  # a YAML parser, which no script needs
+
+        require_no_overrides(path, sets)

@@ -1,6 +1,7 @@
 """The verb `check`."""
 
 import time
+from collections.abc import Sequence
 
 from msgspec import structs
 
@@ -78,26 +79,38 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         edits=edits,
         offline=offline,
     )
-    named = as_paths(targets)
-    if fix or unsafe_fixes:
-        require_none_elsewhere(named)
-    paths = tuple(fetch_target(each, offline=offline) for each in named)
-    if not paths and not options.arguments:
-        hint = "name a file or a folder, `-` for standard input, or give a command line as `arguments`"
-        raise UsageError("there is nothing to check", where="targets", fix=hint)
-    request = find_targets(paths, options)
-    if fix or unsafe_fixes or diff:
+    edited = fix or unsafe_fixes
+    request = find_targets(_fetched(as_paths(targets), options, edited=edited), options)
+    if edited or diff:
         answers = _fixed_answers(request, unsafe=unsafe_fixes, write=not diff)
     else:
         answers = _answers(request, cache=cache)
-    strictly = {each.path for each in request.targets.values() if each.strict}
-    found = check_result(without_repeats(answers), elapsed_s=time.perf_counter() - begun, strict=strictly)
+    found = check_result(without_repeats(answers), elapsed_s=time.perf_counter() - begun, strict=request.strict_paths())
     return structs.replace(
         found,
         others=request.others,
         passed_over=[UncheckedFile(path=path, because=because) for path, because in request.passed_over],
         statistics=count_findings(found.findings) if statistics else None,
     )
+
+
+def _fetched(targets: Sequence[str], options: CheckOptions, *, edited: bool) -> tuple[str, ...]:
+    """Return the paths of the targets; those that lie elsewhere are fetched.
+
+    Args:
+        targets: The targets.
+        options: The options.
+        edited: Whether fixes are applied.
+
+    Raises:
+        UsageError: There is no target, or one lies elsewhere and would be edited.
+    """
+    if edited:
+        require_none_elsewhere(targets)
+    if not targets and not options.arguments:
+        hint = "name a file or a folder, `-` for standard input, or give a command line as `arguments`"
+        raise UsageError("there is nothing to check", where="targets", fix=hint)
+    return tuple(fetch_target(each, offline=options.offline) for each in targets)
 
 
 def _answers(request: CheckRequest, *, cache: bool) -> list[TargetResult]:

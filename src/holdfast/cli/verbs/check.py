@@ -1,7 +1,6 @@
 """`holdfast check`."""
 
 import json
-from functools import partial
 
 import click
 from click import unstyle
@@ -89,27 +88,26 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line after `--`", ctx)
-    ask = partial(
-        check,
-        targets,
-        set=options.with_scenario(sets, scenarios),
-        arguments=arguments,
-        select=select,
-        ignore=ignore,
-        strict=strict,
-        resolve=resolve,
-        force_exclude=force_exclude,
-        cache=not no_cache,
-        fix=fix,
-        unsafe_fixes=unsafe_fixes,
-        diff=diff,
-        checklist=checklist,
-        statistics=statistics,
-        edits=format_ in WITH_EDITS,
-        offline=offline,
-    )
+    overrides = options.with_scenario(sets, scenarios)
     try:
-        answer = ask()
+        answer = check(
+            targets,
+            set=overrides,
+            arguments=arguments,
+            select=select,
+            ignore=ignore,
+            strict=strict,
+            resolve=resolve,
+            force_exclude=force_exclude,
+            cache=not no_cache,
+            fix=fix,
+            unsafe_fixes=unsafe_fixes,
+            diff=diff,
+            checklist=checklist,
+            statistics=statistics,
+            edits=format_ in WITH_EDITS,
+            offline=offline,
+        )
     except (UsageError, ExceptionGroup) as error:
         click.echo(_annotations(error, format_), nl=False)
         raise

@@ -1,5 +1,6 @@
 """`holdfast rehearse`."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.engine.faults.kinds import ALL, kinds_of
+from holdfast.results.rehearse import RehearseResult
 
 
 @click.command("rehearse", cls=options.WithArguments)
@@ -64,7 +66,8 @@ def command(
     command line, write it after `--`: `holdfast rehearse -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
-    kinds_of((faults,) if faults else ())  # where `--faults` is not the last word, the target would be taken for a name
+    named_faults = (faults,) if faults else ()
+    kinds_of(named_faults)  # where `--faults` is not the last word, the target would be taken for a name
     if target is None and not arguments:
         raise click.UsageError("name a script, a notebook or a job file, or a command line after `--`", ctx)
     on_progress = options.progress(quiet=quiet, verb="rehearsing")
@@ -79,12 +82,18 @@ def command(
         limit_s=limit_s,
         isolate=isolate,
         strict=strict,
-        faults=faults or (),
+        faults=named_faults,
         on_progress=on_progress,
     )
-    if not watch:
-        return options.print_result(ask(), format_, render_rehearsal)
-    for answer in rehearse_whenever_saved(ask, Path(target or ".")):
+    if watch:
+        return _rehearse_whenever_saved(ask, Path(target or "."), format_, on_progress)
+    return options.print_result(ask(), format_, render_rehearsal)
+
+
+def _rehearse_whenever_saved(
+    ask: Callable[[], RehearseResult], target: Path, format_: str, on_progress: Callable[[str], None]
+) -> int:
+    for answer in rehearse_whenever_saved(ask, target):
         options.print_result(answer, format_, render_rehearsal)
         on_progress("again when a file is saved; Ctrl-C ends")
     return 0
