@@ -18,7 +18,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.app import load_verb
 from holdfast.app.run.effects import effects_of_resume, effects_of_run
-from holdfast.app.run.runs import NullObserver
+from holdfast.app.run.observers import NullObserver
 from holdfast.app.study.effects import effects_of_study
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.exit_codes import INTERRUPTED

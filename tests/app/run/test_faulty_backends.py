@@ -12,8 +12,9 @@ import pytest
 from holdfast.adapters.backends.fake import FakeBackend, Faults
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
+from holdfast.app.run.observers import NO_OBSERVER, NullObserver, ObservedRun
 from holdfast.app.run.queries import logs
-from holdfast.app.run.runs import NO_OBSERVER, NullObserver, Run
+from holdfast.app.run.runs import Run
 from holdfast.core.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import RunState
@@ -170,7 +171,7 @@ def test_a_run_whose_machine_is_lost_continues_from_its_newest_whole_checkpoint(
     class Storm(NullObserver):
         """Takes the machine away at step 9, in the middle of a save."""
 
-        def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:  # noqa: ARG002
+        def observe(self, run: ObservedRun, state: RunState, events: Sequence[Event]) -> None:  # noqa: ARG002
             current = state.current
             if current and current.steps == 9 and current.number == 1 and not current.stage.ended:
                 (store,) = (tmp_path / "far away" / "stores").iterdir()
@@ -200,7 +201,7 @@ def test_a_stop_is_heard_however_bad_the_line(tmp_path: Path) -> None:
 
         trains = False
 
-        def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:  # noqa: ARG002
+        def observe(self, run: ObservedRun, state: RunState, events: Sequence[Event]) -> None:  # noqa: ARG002
             self.trains = bool(state.current and state.current.steps)
 
         def take(self) -> Order | None:

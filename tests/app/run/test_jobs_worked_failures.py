@@ -7,7 +7,7 @@ import pytest
 
 import holdfast
 from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
-from holdfast.app.run.runs import NO_OBSERVER
+from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.verb import run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage

@@ -8,8 +8,9 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import load_plan, make_run_folder
+from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.preparing import CheckedJob, check_job, prepare_run
-from holdfast.app.run.runs import NO_OBSERVER, Run
+from holdfast.app.run.runs import Run
 from holdfast.core.facts import Machine
 from holdfast.core.plan import Attempt, RunRequest
 

@@ -10,8 +10,9 @@ from msgspec import structs
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.kept_results import save_result
+from holdfast.app.run.observers import NullObserver
 from holdfast.app.run.reporting import write_report
-from holdfast.app.run.runs import NullObserver, Run
+from holdfast.app.run.runs import Run
 from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, RunStage

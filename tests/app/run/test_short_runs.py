@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.run.runs import NullObserver
+from holdfast.app.run.observers import NullObserver
 from holdfast.app.run.verb import run
 from holdfast.core.errors import UsageError
 from tests.helpers.forked_backend import ForkedBackend

@@ -7,8 +7,9 @@ from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import has_plan, is_supervised, load_request, supervising
+from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import check_job, prepare_run
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
 from holdfast.core.event import ChangesAccepted

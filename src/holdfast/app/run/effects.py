@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ UNNAMED: Final = "a repository that the source does not name"
 SETTINGS: Final = (".py", ".yaml", ".yml", ".json", ".toml", ".cfg", ".sh", ".txt", ".jinja")
 """Files that may decide what a script does."""
 MOST_FILES: Final = 2000
+MOST_FOLDERS: Final = 2000
 MOST_BYTES: Final = 1 << 20
 NOTHING: Final = RunEffects(pushes=(), backend="", costs=False, digest="")
 
@@ -118,18 +120,37 @@ def _digest(words: Iterable[str], folder: Path) -> str:
 
 
 def _settings_files(folder: Path) -> Iterator[Path]:
-    left, folders, waiting = MOST_FILES, MOST_FILES, [folder]
-    while waiting and left and folders:
-        folders -= 1
-        try:
-            entries = sorted(waiting.pop().iterdir())
-        except OSError:
-            continue
-        for path in entries:
-            if path.name.startswith((".", "__pycache__")) or path.is_symlink():
-                continue
-            if path.is_dir() and not (path / "ledger.sqlite").exists() and path.name != "node_modules":
+    """Return the files of sources and settings in and under a folder, so many and in so many folders at most."""
+    return islice(_walk_settings(folder), MOST_FILES)
+
+
+def _walk_settings(folder: Path) -> Iterator[Path]:
+    waiting = [folder]
+    for _ in range(MOST_FOLDERS):
+        if not waiting:
+            return
+        for path in _entries(waiting.pop()):
+            if _is_source_folder(path):
                 waiting.append(path)
-            elif path.suffix in SETTINGS and path.is_file() and path.stat().st_size <= MOST_BYTES and left:
-                left -= 1
+            elif _is_setting(path):
                 yield path
+
+
+def _is_source_folder(path: Path) -> bool:
+    """True of a folder that is neither a runs folder nor made by a package manager."""
+    return path.is_dir() and not (path / "ledger.sqlite").exists() and path.name != "node_modules"
+
+
+def _is_setting(path: Path) -> bool:
+    return path.suffix in SETTINGS and path.is_file() and path.stat().st_size <= MOST_BYTES
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder: no links, and nothing that is hidden or made by Python."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for path in entries:
+        if not path.name.startswith((".", "__pycache__")) and not path.is_symlink():
+            yield path

@@ -1,6 +1,6 @@
 """What a run is diagnosed from: its logs, its job, its ledger, and the files of its newest attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from holdfast.app.run.attempt_ending import LOGS, read_ending_of
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Stopper, training_events
+from holdfast.core.event import Event, Stopper, training_events
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import TrainingStarted
@@ -28,28 +28,53 @@ def read_history(run: Run) -> RunHistory:
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
     ending = read_ending_of(folder)
     known, evidence = attempt_evidence(state, ending)
-    files: OpenedLogs = [
-        (str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()
-    ]
-    started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
     has_model = any((run.folder / "model").glob("*"))
     job, text = _job(run)
+    codes = refused_by(state)
     return RunHistory(
-        files=[*files, *known],
+        files=[*_log_files(folder), *known],
         declared=reported_training(events, text, state.about.method or "", has_model=has_model),
         knows=evidence,
         run=run.name,
         refused_by=state.refused_by,
-        refused=_refused(run, refused_by(state)),
+        refused=(*_refusing_findings(run, codes), *_refusing_failures(run, codes)),
         refusal=read_refusals(run, state),
         job=job,
         text=text,
-        versions={name: version for name, version in started.versions.items() if name != "python"},
+        versions=_versions(events),
         standstill=_where(ending, state, folder),
         rank=_rank(ending, state),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE and not state.refused_changes,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
+
+
+def _log_files(folder: Path) -> OpenedLogs:
+    """Return the logs of an attempt that there are."""
+    paths = [str(folder / name) for name in LOGS if (folder / name).is_file()]
+    return [(path, read_chunks(path)) for path in paths]
+
+
+def _versions(events: Sequence[Event]) -> Mapping[str, str]:
+    """Return the versions of the libraries in the newest attempt whose training started."""
+    started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
+    return {name: version for name, version in started.versions.items() if name != "python"}
+
+
+def _refusing_findings(run: Run, codes: Container[str]) -> Iterator[tuple[str, Line]]:
+    """Yield the findings for which a run was refused, each with its message and where it was found."""
+    checked = load_result(run.folder, CheckResult)
+    for each in checked.findings if checked else ():
+        if each.code in codes:
+            yield each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)
+
+
+def _refusing_failures(run: Run, codes: Container[str]) -> Iterator[tuple[str, Line]]:
+    """Yield the failures of the rehearsal for which a run was refused, each with its cause and where it was found."""
+    rehearsed = load_result(run.folder, RehearseResult)
+    for each in rehearsed.failures if rehearsed else ():
+        if each.name in codes:
+            yield each.name, Line(1, f"{each.name}: {each.cause}", each.where or "rehearsal")
 
 
 def _job(run: Run) -> tuple[str, str]:
@@ -74,14 +99,3 @@ def _rank(ending: Ending, state: RunState) -> int | None:
     """Return the process that an attempt's failure began in, of several; None if that is not known."""
     found = ending.standstill if state.stop is Stopper.STALL else None if state.stop else ending.first_failure
     return found.rank if found else None
-
-
-def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
-    """Return the findings, or the failure of the rehearsal, for which a run was refused, each with what it said where."""
-    checked, rehearsed = load_result(run.folder, CheckResult), load_result(run.folder, RehearseResult)
-    found = [finding for finding in checked.findings if finding.code in codes] if checked else []
-    failed = [failure for failure in rehearsed.failures if failure.name in codes] if rehearsed else []
-    return (
-        *((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found),
-        *((each.name, Line(1, f"{each.name}: {each.cause}", each.where or "rehearsal")) for each in failed),
-    )

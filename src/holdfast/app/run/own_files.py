@@ -7,6 +7,7 @@ Not covered: paths that are computed at run time; they are not seen, as in `open
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -40,20 +41,43 @@ def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places:
     """
     root, name = Path(plan.cwd), _relative(plan.script_name, plan.cwd)
     script = root / name
-    documents = target.documents if not target.job else read_target("script.py", text=plan.script).documents
-    taken = read_referred(referred_files(target.job), target.document.path).values() if target.job else ()
-    found = [path for source in (plan.script, *taken) for path in own_modules(source, script)]
-    sources = [plan.script, *taken, *(read_foreign_text(path) for path in found)]
-    for name_here in named_files(sources, arguments, root):
-        _require_relative(name_here, root)
-        found.append(root / name_here)
-    found += [path for document in documents for path in _named(document, root, tuple(places))]
-    if target.job:
-        found += _job_paths(target.job, Path(target.document.path).parent, root)
-    paths = [path for each in dict.fromkeys(found) for path in _files_of(each)]
+    needed = dict.fromkeys(_needed_paths(plan, target, arguments, script, tuple(places)))
+    paths = chain.from_iterable(map(_files_of, needed))
     files = {_inside(path, root): path.stat().st_size for path in paths if path.resolve() != script.resolve()}
     _require_modest(files)
     return replace(plan, script_name=name, files=files)
+
+
+def _needed_paths(
+    plan: Plan, target: Target, arguments: Sequence[str], script: Path, places: tuple[str, ...]
+) -> Iterator[Path]:
+    """Yield the files and folders that the attempts of a plan read, and the modules that they import.
+
+    Raises:
+        UsageError: One is not here, or would not be there.
+    """
+    root = Path(plan.cwd)
+    documents, sources = _documents(plan, target), _own_sources(plan, target)
+    modules = list(chain.from_iterable(own_modules(source, script) for source in sources))
+    yield from modules
+    for name in named_files([*sources, *map(read_foreign_text, modules)], arguments, root):
+        _require_relative(name, root)
+        yield root / name
+    for document in documents:
+        yield from _named(document, root, places)
+    if target.job:
+        yield from _job_paths(target.job, Path(target.document.path).parent, root)
+
+
+def _documents(plan: Plan, target: Target) -> tuple[Document, ...]:
+    """Return the documents of the program that runs: of a job file, those of its script."""
+    return read_target("script.py", text=plan.script).documents if target.job else target.documents
+
+
+def _own_sources(plan: Plan, target: Target) -> list[str]:
+    """Return the Python sources of the program: the script, and the files with a job's own functions."""
+    taken = read_referred(referred_files(target.job), target.document.path).values() if target.job else ()
+    return [plan.script, *taken]
 
 
 def _job_paths(job: Job, folder: Path, root: Path) -> Iterator[Path]:

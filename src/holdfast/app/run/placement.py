@@ -3,7 +3,7 @@
 Source of the header: `[tool.hf-jobs]` as `hf jobs uv run` of huggingface_hub 2.4 reads it (`cli/_uv_script_header.py`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.overrides import parse_set
 from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND, HF_JOBS
+from holdfast.core.document import Set
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Environment, Where
 from holdfast.core.script_header import read_header
@@ -63,18 +64,39 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
     """
     sets = tuple(sets)
     edits = {text: parse_set(text).edit for text in sets}
-    backend = next((edit.value for edit in reversed(edits.values()) if edit.key == BACKEND_KEY), DEFAULT_BACKEND.name)
     if target_kind(path) is not TargetKind.SCRIPT:
         return Placement(sets=sets)
-    is_here = backend == DEFAULT_BACKEND.name
+    backend = _backend(edits.values())
     values: dict[str, Any] = _header_values(path) if backend == HF_JOBS.name else {}
     left = list[str]()
     for text, edit in edits.items():
-        part, *keys = edit.key.split(".")
-        if edit.key in LIMITS if is_here else part in PARTS and keys:
-            _put(values, (part, *keys), edit.value)
+        if _is_placement(edit.key, backend):
+            _put(values, tuple(edit.key.split(".")), edit.value)
         else:
             left.append(text)
+    return _placement(values, tuple(left))
+
+
+def _backend(edits: Collection[Set]) -> Any:
+    """Return the backend that the last override names, else the default one."""
+    named = [edit.value for edit in edits if edit.key == BACKEND_KEY]
+    return named[-1] if named else DEFAULT_BACKEND.name
+
+
+def _is_placement(key: str, backend: object) -> bool:
+    """True if a key says where a script runs; on this machine, only limits of time can be set."""
+    if backend == DEFAULT_BACKEND.name:
+        return key in LIMITS
+    part, dot, _ = key.partition(".")
+    return bool(dot) and part in PARTS
+
+
+def _placement(values: Mapping[str, Any], sets: tuple[str, ...]) -> Placement:
+    """Return the placement with some values.
+
+    Raises:
+        UsageError: One is wrong.
+    """
     try:
         where = Where.model_validate(values.get("where", {}))
         environment = Environment.model_validate(values.get("environment", {}))
@@ -82,7 +104,7 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         raise UsageError(f"`{key}`: {first['msg']}", where=f"--set, or {HEADER}", fix="correct it") from None
-    return Placement(where=where, environment=environment, sets=tuple(left))
+    return Placement(where=where, environment=environment, sets=sets)
 
 
 def _header_values(path: str) -> dict[str, Any]:

@@ -70,27 +70,37 @@ def make_plan(
         arguments=tuple(arguments),
         processes=process_count(machine, job) if job else _processes(machine, placement),
     )
-    if job:
-        public = separate_secrets(job)[0]
-        sources = read_referred(referred_files(public), target.document.path)
-        plan = replace(plan, job=job_values(public), sources=sources)
-        plan = apply_job(plan, with_absolute_paths(public, target.document.path))
-    elif placement.is_elsewhere:
-        plan = apply_place(plan, placement.where, placement.environment)
-    else:
-        where = placement.where
-        plan = replace(plan, timeout_s=where.timeout_s, stall_timeout_s=where.stall_timeout_s)
-    plan = references.refer_plan(plan)
-    check_webhook(plan.webhook, {**os.environ, **references.values})
+    plan = references.refer_plan(_placed(plan, target, placement))
+    environment = {**os.environ, **references.values}
+    check_webhook(plan.webhook, environment)
     if needs_timeout(plan) and estimate and estimate.timeout_s:
         plan = replace(plan, timeout_s=estimate.timeout_s)
     if prices:
         plan = _with_prices(plan, prices, target.document)
-    if capabilities_of(plan.backend).carries_files:
-        mounted = MOUNTED.get(plan.backend)
-        plan = with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())
-    open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
+    plan = _carrying_files(plan, target, arguments)
+    open_backend(plan, environment)  # only to find out now whether it can run the plan
     return plan
+
+
+def _placed(plan: Plan, target: Target, placement: Placement) -> Plan:
+    """Return a plan with the place and the limits of a job file, or of a script's placement."""
+    where = placement.where
+    if target.job:
+        public = separate_secrets(target.job)[0]
+        sources = read_referred(referred_files(public), target.document.path)
+        plan = replace(plan, job=job_values(public), sources=sources)
+        return apply_job(plan, with_absolute_paths(public, target.document.path))
+    if placement.is_elsewhere:
+        return apply_place(plan, where, placement.environment)
+    return replace(plan, timeout_s=where.timeout_s, stall_timeout_s=where.stall_timeout_s)
+
+
+def _carrying_files(plan: Plan, target: Target, arguments: Sequence[str]) -> Plan:
+    """Return a plan with the files that its backend has to send to the job's machine."""
+    if not capabilities_of(plan.backend).carries_files:
+        return plan
+    mounted = MOUNTED.get(plan.backend)
+    return with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())
 
 
 def _with_prices(plan: Plan, prices: PriceList, document: Document) -> Plan:

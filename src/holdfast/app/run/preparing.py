@@ -20,11 +20,12 @@ from holdfast.app.run.after_training import after_training, look_ahead
 from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.estimating import EstimatedJob, estimate_job, find_prices
 from holdfast.app.run.kept_results import save_result
+from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.resume_source import fetch_resume_source, require_reachable
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError

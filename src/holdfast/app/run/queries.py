@@ -17,8 +17,9 @@ from holdfast.app.models.run_models import FINAL
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
+from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_newest_run
-from holdfast.app.run.runs import NO_OBSERVER, RunObserver, poll_attempt
+from holdfast.app.run.runs import poll_attempt
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.answers import remaining_time, run_result, verify_result, with_evaluations

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.storage.checkpoints import require_resumable
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.observers import RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.event import RunStage

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
@@ -20,6 +19,7 @@ from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling
+from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.backends import capabilities_of
@@ -45,8 +45,7 @@ from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import AttemptOutput, Order
-from holdfast.results.check import CheckResult
+from holdfast.ports import AttemptOutput
 
 DiagnoseAttempt = Callable[["Run", int, float], Diagnosed]
 """Finds out why an attempt of a run failed, given its number and the time."""
@@ -72,7 +71,7 @@ class Run:
         """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
-    def supervise(self, observer: "RunObserver", diagnose: DiagnoseAttempt | None = None) -> RunState:
+    def supervise(self, observer: RunObserver, diagnose: DiagnoseAttempt | None = None) -> RunState:
         """Supervise the run until it ends or the person detaches; return its state.
 
         Args:
@@ -127,7 +126,7 @@ class Run:
         polled = poll_attempt(current, now_s)
         return polled.over_s if polled else now_s
 
-    def watch(self, observer: "RunObserver") -> RunState:
+    def watch(self, observer: RunObserver) -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""
         return watch_run(
             self.name,
@@ -154,7 +153,7 @@ class Run:
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
 
-    def _export(self, plan: Plan, heed: Callable[[], None], observer: "RunObserver") -> ModelExported:
+    def _export(self, plan: Plan, heed: Callable[[], None], observer: RunObserver) -> ModelExported:
         from holdfast.app.run.exporting import export_final  # few jobs export
 
         return export_final(self.folder, plan.gguf, heed, observer.on_export_progress)
@@ -207,85 +206,3 @@ def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
         return None
     ended = Polled(at_s=now_s, attempt=attempt.number, answer=look.answer, exit_code=look.exit_code)
     return replace(ended, because=look.because, ended_s=look.ended_s)
-
-
-class RunObserver(Protocol):
-    """Follows a run while it is supervised, and may stop it or detach from it."""
-
-    def on_checked(self, check: CheckResult) -> None:
-        """Receive the result of `check` for a job that is about to run."""
-        ...
-
-    def on_scenario(self, said: str) -> None:
-        """Receive what the scenario of the job changed in it."""
-        ...
-
-    def on_planned(self, said: str) -> None:
-        """Receive what the job is estimated to need, in a few lines."""
-        ...
-
-    def on_short_run(self, said: str) -> None:
-        """Receive what is said of the short run that comes before the job."""
-        ...
-
-    def on_rehearsal_progress(self, said: str) -> None:
-        """Receive a message on each step of the rehearsal before the run."""
-        ...
-
-    def on_evaluation_progress(self, said: str) -> None:
-        """Receive a message on each step of the evaluation after training."""
-        ...
-
-    def on_export_progress(self, said: str) -> None:
-        """Receive a message on each step of the export after training."""
-        ...
-
-    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
-        """Receive the run's state, and its events since the last call."""
-        ...
-
-    def take(self) -> Order | None:
-        """Return the order given since the last call; each order is returned once."""
-        ...
-
-    def has_left(self) -> bool:
-        """Whether a person chose to detach: the run is then supervised in the background."""
-        ...
-
-
-class NullObserver:
-    """Ignores all that it receives, and gives no orders."""
-
-    def on_checked(self, check: CheckResult) -> None:
-        """Do nothing."""
-
-    def on_scenario(self, said: str) -> None:
-        """Do nothing."""
-
-    def on_planned(self, said: str) -> None:
-        """Do nothing."""
-
-    def on_short_run(self, said: str) -> None:
-        """Do nothing."""
-
-    def on_rehearsal_progress(self, said: str) -> None:
-        """Do nothing."""
-
-    def on_evaluation_progress(self, said: str) -> None:
-        """Do nothing."""
-
-    def on_export_progress(self, said: str) -> None:
-        """Do nothing."""
-
-    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
-        """Do nothing."""
-
-    def take(self) -> Order | None:
-        """Give no order."""
-
-    def has_left(self) -> bool:
-        """Never."""
-        return False
-
-
-NO_OBSERVER = NullObserver()

@@ -10,8 +10,9 @@ from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.run_folder import load_plan, supervising, write_whole
 from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import open_backend, open_schedules
+from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RunClosed
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
 from holdfast.core.backends import BACKEND_KEY, BACKENDS, capabilities_of
 from holdfast.core.errors import BackendError, UnreachableError, UsageError

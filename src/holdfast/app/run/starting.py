@@ -13,8 +13,9 @@ from holdfast.adapters.storage.run_folder import (
     write_redacted,
 )
 from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RunClosed, prepare_run
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.event import RunRequested
 from holdfast.core.plan import RunRequest

@@ -6,8 +6,9 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import attach_backend, open_schedules
+from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_running_run
-from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunScheduled, RunStage, Stopper, StopRequested

@@ -6,7 +6,8 @@ from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.observers import RunObserver
+from holdfast.app.run.runs import Run
 from holdfast.core.run_state import RunState
 from holdfast.engine.run.answers import run_result, with_evaluations
 from holdfast.engine.run.progress import follow

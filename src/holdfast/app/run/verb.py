@@ -1,26 +1,23 @@
 """Starting, supervising and resuming a run."""
 
+from functools import partial
 from pathlib import Path
-
-from msgspec import structs
 
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.continuing import START_ANEW, accept_refused_changes, continue_run
+from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.resume_source import absolute_source
-from holdfast.app.run.runs import NO_OBSERVER, RunObserver
 from holdfast.app.run.scheduling import require_schedulable, schedule_job
-from holdfast.app.run.short_run import try_job
+from holdfast.app.run.short_run import start_after_short_run
 from holdfast.app.run.starting import start_run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from holdfast.core.plan import RunRequest
 from holdfast.results.run import RunResult
-
-NOT_STARTED = "The short run did not succeed, so the job was not started."
 
 
 def run(
@@ -78,20 +75,13 @@ def run(
         resume_from="" if resume_from is None else absolute_source(as_path(resume_from)),
     )
     job = check_job(request, path, runs)
-    times = require_schedulable(request, job, schedule) if schedule is not None else None
-
-    def start() -> RunResult:
-        if times is None:
-            return start_run(request, job, runs, observer, detach=detach)
-        return schedule_job(request, job, runs, observer, times)
-
-    if not try_first or job.plan is None:
-        return start()
-    short = try_job(request, path, job, runs, observer)
-    if short.exit_code or short.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
-        return structs.replace(short, summary=f"{NOT_STARTED} {short.summary or short.because}")
-    observer.on_short_run(f"{short.run} succeeded. {short.summary or ''}".rstrip())
-    return structs.replace(start(), short_run=short.run)
+    start = partial(start_run, request, job, runs, observer, detach=detach)
+    if schedule is not None:
+        times = require_schedulable(request, job, schedule)
+        start = partial(schedule_job, request, job, runs, observer, times)
+    if try_first and job.plan is not None:
+        return start_after_short_run(request, path, job, runs, observer, start)
+    return start()
 
 
 def resume(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from holdfast.app.run.runs import NullObserver, Run
+from holdfast.app.run.observers import NullObserver, ObservedRun
 from holdfast.core.event import Event, training_events
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import Evaluated
@@ -77,7 +77,7 @@ class TrialOrders(NullObserver):
         """Give the run an order."""
         self._orders.append(order)
 
-    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+    def observe(self, run: ObservedRun, state: RunState, events: Sequence[Event]) -> None:
         """Keep the evaluations of the run."""
         del run, state
         self.evaluated += training_events(events, Evaluated)

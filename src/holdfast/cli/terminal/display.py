@@ -14,7 +14,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import Tail
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import SignalOrders
-from holdfast.app.run.runs import Run
+from holdfast.app.run.observers import ObservedRun
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
@@ -91,7 +91,7 @@ class RunDisplay:
         elif self._evaluation.is_due():
             self._say("evaluation", said)
 
-    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+    def observe(self, run: ObservedRun, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True
         comes_late = self._view is None  # what the process wrote before is not shown
