@@ -23,6 +23,22 @@ def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> Run
     Raises:
         UsageError: There are none.
     """
+    jobs, logs = _jobs_and_logs(named)
+    if jobs or len(logs) > 1 or logs[0] == STANDARD_INPUT:
+        return _of_files(logs, ended, jobs)
+    path = Path(logs[0])
+    if is_there(path / JOURNAL):
+        folder = path.resolve()
+        return _of_run(folder.name, ended, folder.parent)
+    return _of_path(logs[0], ended, runs) if is_there(path) else _of_run(logs[0], ended, runs)
+
+
+def _jobs_and_logs(named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the scripts and job files that are named, and the logs.
+
+    Raises:
+        UsageError: There are several jobs, or no log.
+    """
     jobs = [name for name in named if _is_job(name)]
     logs = [name for name in named if name not in jobs]
     if len(jobs) > 1:
@@ -31,13 +47,7 @@ def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> Run
     if not logs:
         fix = "name a log, a run, or `-` for standard input"
         raise UsageError("no log is named", where="holdfast diagnose", fix=fix)
-    alone = len(logs) == 1 and not jobs and logs[0] != STANDARD_INPUT
-    if alone and is_there(Path(logs[0]) / JOURNAL):
-        folder = Path(logs[0]).resolve()
-        return _of_run(folder.name, ended, folder.parent)
-    if not alone:
-        return _of_files(logs, ended, jobs)
-    return _of_path(logs[0], ended, runs) if is_there(Path(logs[0])) else _of_run(logs[0], ended, runs)
+    return jobs, logs
 
 
 def _of_files(logs: Sequence[str], ended: str, jobs: Sequence[str] = ()) -> RunHistory:

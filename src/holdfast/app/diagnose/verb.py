@@ -13,7 +13,7 @@ from holdfast.core.log import Log
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import diagnose_result, with_refusal
-from holdfast.engine.diagnose.declared import find_contradictions
+from holdfast.engine.diagnose.declared import DeclaredTraining, find_contradictions
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.silent import ClassEvidence
@@ -41,34 +41,52 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     Raises:
         UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
-    named = as_paths(targets)
-    past = find_sources(named, str(ended), runs)
+    past = find_sources(as_paths(targets), str(ended), runs)
     patterns = PatternIndex(past.possible(all_signatures()))
     log = read_log(past.files, patterns.sought)
     alone = judge(log, patterns, past.knows)
     job = _read_job(past, alone)
-    beside = _beside(log, alone, past, job)
     declared = past.declared or (job.declared if job else None)
+    beside = _beside(log, alone, past, job)
     found = judge(log, patterns, beside, declared) if beside or declared else alone
+    result = _result(_with_history(found, past), past, job, declared)
+    return with_refusal(result, past.refused_by, past.refusal) if past.refused_by else result
+
+
+def _with_history(found: Diagnosis, past: RunHistory) -> Diagnosis:
+    """Return a diagnosis with what is known beside the logs: that the run goes on, or what else is needed."""
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     if found.verdict == "unknown":
         found = replace(found, missing=(*found.missing, *past.needs))
-    paths = [path for path, _ in past.files]
-    reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
+    return found
+
+
+def _result(
+    found: Diagnosis, past: RunHistory, job: "JobContext | None", declared: DeclaredTraining | None
+) -> DiagnoseResult:
+    paths, reported = [path for path, _ in past.files], _reported(job)
     result = (
         diagnose_result(found, paths, declared.settings, declared.is_applied, job=past.job, reported=reported)
         if declared
         else diagnose_result(found, paths, job=past.job, reported=reported)
     )
-    result = structs.replace(
+    return structs.replace(
         result,
         running=past.running or None,
-        job=DiagnosedJob(path=past.job, unread=job.unread or None) if job else None,
+        job=_diagnosed_job(past, job),
         run=past.run or None,
         namesake=past.namesake or None,
     )
-    return with_refusal(result, past.refused_by, past.refusal) if past.refused_by else result
+
+
+def _reported(job: "JobContext | None") -> set[str] | None:
+    """Return the codes of the rules that report something in the job's own file; None if it was not read."""
+    return {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
+
+
+def _diagnosed_job(past: RunHistory, job: "JobContext | None") -> DiagnosedJob | None:
+    return DiagnosedJob(path=past.job, unread=job.unread or None) if job else None
 
 
 def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":

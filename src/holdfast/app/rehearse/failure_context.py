@@ -1,9 +1,9 @@
 """What a rehearsal's failures are explained from: tracebacks, with the user's own files as they name them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Final
 
@@ -34,16 +34,8 @@ EXIT: Final = "<exit>"
 
 def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
     """Return the context that explains the failures of a program's rehearsal."""
-    raised: dict[Part, Traceback] = {}
-    for part, played in parts.items():
-        if traceback := _last_line(played) or _unread_line(played) or _last_traceback(played):
-            raised[part] = traceback
-    frames = [frame for traceback in raised.values() for each in traceback.chain for frame in each.frames]
-    given = {file for played in parts.values() for each in played.facts("training") for file in each.get("files", ())}
-    frames += [Frame(file, 0, "") for file in sorted(given)]
-    sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
-    sources |= {program.path: program.source} if program.job is None else {}
-    sources |= {path: read_foreign_text(Path(path)) for path in _settings_files(program)}
+    raised = {part: traceback for part, played in parts.items() if (traceback := _traceback(played))}
+    sources = _sources(program, [*_raised_frames(raised.values()), *_given_frames(parts)])
     shown = {path: _as_named(path) for path in sources}
     return FailureContext(
         target=program.path,
@@ -57,13 +49,46 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
     )
 
 
+def _traceback(played: PartResult) -> Traceback | None:
+    """Return what ended a part, as a traceback; None if nothing is known to have ended it."""
+    return _last_line(played) or _unread_line(played) or _last_traceback(played)
+
+
+def _raised_frames(tracebacks: Iterable[Traceback]) -> Iterator[Frame]:
+    for traceback in tracebacks:
+        for each in traceback.chain:
+            yield from each.frames
+
+
+def _given_frames(parts: Mapping[Part, PartResult]) -> Iterator[Frame]:
+    """Yield the files of what the script gave its trainers, each as a frame without a line."""
+    trainings = chain.from_iterable(played.facts("training") for played in parts.values())
+    files = {file for training in trainings for file in training.get("files", ())}
+    yield from (Frame(file, 0, "") for file in sorted(files))
+
+
+def _sources(program: Program, frames: Iterable[Frame]) -> dict[str, str]:
+    """Return the texts of the user's own files: those of frames, the program, and the settings that it names."""
+    sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
+    if program.job is None:
+        sources[program.path] = program.source
+    return sources | {path: read_foreign_text(Path(path)) for path in _settings_files(program)}
+
+
 def _own_modules(program: Program, parts: Mapping[Part, PartResult]) -> Iterator[tuple[str, str]]:
     """Yield the modules that Python did not find though they are the project's own, each with the folder that it is in."""
-    above = [folder for folder in Path(program.path).absolute().parents if folder.is_relative_to(Path.cwd())]
-    for found in filter(None, (NO_MODULE.match(because_of(played)) for played in parts.values())):
-        for folder in (each for parent in above for each in (parent, parent / SOURCES)):
-            if (folder / found[1]).is_dir() or (folder / f"{found[1]}.py").is_file():
-                yield found[1], _as_named(str(folder))
+    missing = (NO_MODULE.match(because_of(played)) for played in parts.values())
+    for found, folder in product(filter(None, missing), _project_folders(program)):
+        if (folder / found[1]).is_dir() or (folder / f"{found[1]}.py").is_file():
+            yield found[1], _as_named(str(folder))
+
+
+def _project_folders(program: Program) -> Iterator[Path]:
+    """Yield the folders of a program, up to the current one, that may hold its project's modules."""
+    for folder in Path(program.path).absolute().parents:
+        if folder.is_relative_to(Path.cwd()):
+            yield folder
+            yield folder / SOURCES
 
 
 def _flags(program: Program) -> Iterator[tuple[str, FailingLine]]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -34,8 +34,10 @@ FORMATS: Final = "formatting_func"
 """What a trainer is given that makes its texts of rows in the script's own way."""
 APART: Final = 1000
 """Between the first rows of two datasets, so that none is in both."""
+KINDS: Final[tuple[Instead, ...]] = ("usual", "typed", "method")
+"""Kinds of known-good rows, in the order of their replays."""
 SPARED: Final[tuple[Instead, ...]] = ("usual", "method")
-"""Kinds of rows that are not tried where they are those of the script's own columns and types."""
+"""Kinds of rows that are not tried where they are the same as `typed`."""
 LINES: Final = 2000
 LONGEST_LINE_BYTES: Final = 1 << 20
 """Of a file of rows that is damaged, how many are looked at."""
@@ -49,29 +51,40 @@ def isolate(
     Args:
         rehearsal: The rehearsal as it was.
         parts: What its parts left.
-        part_request: What they were asked; its folder holds theirs.
+        part_request: What they were requested to do; its folder holds theirs.
         play: Plays the script again.
-        forced: Whether failures of the machine's are asked about too, and those of parts that did not come to an end.
+        forced: Whether to isolate also the failures of the machine, and those of parts that did not come to an end.
     """
     suspects = [each for each in rehearsal.failures if may_be_isolated(each, machines=forced)]
-    if not suspects or (any(each.over for each in parts.values()) and not forced):
+    if not suspects or (_is_cut_short(parts) and not forced):
         return rehearsal
-    whole, base = parts["whole"], Path(part_request.folder, "isolated")
-    base.mkdir()
-    noted = [*_noted(Path(part_request.folder, "whole", GIVEN))]
-    mapped = FORMATS in part_request.source or _is_mapped(Path(part_request.folder, "whole"), noted)
-    given = _write_rows(base, noted, whole, part_request, mapped=mapped)
-    model, error = str(base / "model"), error_of(whole)
-    replays = _played(play, [(name, replace(part_request, known_rows=rows)) for name, rows in given.items()], base)
-    if any(find_blame(each, error, replays, part_request.source)[0] != "data" for each in suspects):
-        others: list[tuple[Instead, PartRequest]] = [("model", replace(part_request, known_model=model))]
-        if rows := given.get("typed") or given.get("method"):
-            others.append(("both", replace(part_request, known_model=model, known_rows=rows)))
-        replays += _played(play, others, base)
+    whole = parts["whole"]
+    error, replays = error_of(whole), _replays(suspects, whole, part_request, play)
     return replace(
         rehearsal,
         failures=tuple(_blamed(each, error, replays, suspects, part_request.source) for each in rehearsal.failures),
     )
+
+
+def _is_cut_short(parts: Mapping[Part, PartResult]) -> bool:
+    """True if a part took too long, and was ended."""
+    return any(each.over for each in parts.values())
+
+
+def _replays(suspects: Sequence[Failure], whole: PartResult, part_request: PartRequest, play: Play) -> list[Replay]:
+    """Return the replays with known-good rows; unless the data is to blame for everything, also with a known-good model."""
+    base = Path(part_request.folder, "isolated")
+    base.mkdir()
+    given = _write_rows(base, whole, part_request)
+    replays = _played(play, [(name, replace(part_request, known_rows=rows)) for name, rows in given.items()], base)
+    error = error_of(whole)
+    if all(find_blame(each, error, replays, part_request.source)[0] == "data" for each in suspects):
+        return replays
+    model = str(base / "model")
+    others: list[tuple[Instead, PartRequest]] = [("model", replace(part_request, known_model=model))]
+    if rows := given.get("typed") or given.get("method"):
+        others.append(("both", replace(part_request, known_model=model, known_rows=rows)))
+    return replays + _played(play, others, base)
 
 
 def _blamed(
@@ -92,31 +105,59 @@ def _played(play: Play, part_requests: Sequence[tuple[Instead, PartRequest]], ba
     ]
 
 
-def _write_rows(
-    base: Path, noted: Sequence[RecordedRows], whole: PartResult, part_request: PartRequest, *, mapped: bool
-) -> dict[Instead, str]:
-    """Write the rows that stand in for the script's own; return the file of each kind of them.
+def _write_rows(base: Path, whole: PartResult, part_request: PartRequest) -> dict[Instead, str]:
+    """Write the rows that stand in for the script's own; return the file of each kind of them."""
+    folder = Path(part_request.folder, "whole")
+    noted = [*_noted(folder / GIVEN)]
+    mapped = FORMATS in part_request.source or _is_mapped(folder, noted)
+    method = _method(whole, part_request.source)
+    reads = columns_read(part_request.source)
+    known = [
+        (each, _known_rows(each, method, reads, APART * number, mapped=mapped))
+        for number, each in enumerate(noted or [RecordedRows(0, None)])
+    ]
+    return {
+        name: _write(base / f"{name}-rows", rows, own=name != "method") for name, rows in _distinct_kinds(known).items()
+    }
 
-    Where the script makes its rows of others itself (`mapped`), good ones as the trainer takes them stand in for those alone
-    that could not be read: whether it makes the right ones is a question to its code.
+
+def _known_rows(
+    noted: RecordedRows, method: str, reads: Collection[str], first: int, *, mapped: bool
+) -> dict[Instead, Sequence[Row] | None]:
+    """Return each kind of good rows in place of a dataset's own; None for a kind that cannot be made of it.
+
+    Where the script makes its rows of others itself (`mapped`), good ones as the trainer takes them replace only those that
+    could not be read: whether it makes the right ones is a question to its code.
+
+    Args:
+        noted: The rows that the script loaded.
+        method: The method of its trainer.
+        reads: The columns that it reads.
+        first: The number of the first row.
+        mapped: Whether it makes its rows of others itself.
     """
-    reads, method = columns_read(part_request.source), _method(whole, part_request.source)
-    found: dict[Instead, list[tuple[RecordedRows, Sequence[Row] | None]]] = {"usual": [], "typed": [], "method": []}
-    for number, each in enumerate(noted or [RecordedRows(0, None)]):
-        taken, typed = method_rows(each, method, reads, APART * number), typed_rows(each, APART * number)
-        if each.rows is None:
-            typed = taken
-        found["usual"].append((each, usual_rows(each) if each.rows else taken))
-        found["typed"].append((each, typed))
-        found["method"].append((each, typed if mapped else taken))
+    taken = method_rows(noted, method, reads, first)
+    typed = taken if noted.rows is None else typed_rows(noted, first)
+    return {
+        "usual": usual_rows(noted) if noted.rows else taken,
+        "typed": typed,
+        "method": typed if mapped else taken,
+    }
+
+
+def _distinct_kinds(
+    known: Sequence[tuple[RecordedRows, Mapping[Instead, Sequence[Row] | None]]],
+) -> dict[Instead, list[tuple[RecordedRows, Sequence[Row]]]]:
+    """Return the kinds of rows that there are for every dataset, without those that differ in nothing."""
     complete: dict[Instead, list[tuple[RecordedRows, Sequence[Row]]]] = {}
-    for name, several in found.items():
-        if len(rows := [(each, given) for each, given in several if given]) == len(several):
+    for name in KINDS:
+        rows = [(each, given) for each, kinds in known if (given := kinds[name])]
+        if len(rows) == len(known):
             complete[name] = rows
     for name in SPARED:
         if complete.get(name) == complete.get("typed"):
             complete.pop(name, None)
-    return {name: _write(base / f"{name}-rows", rows, own=name != "method") for name, rows in complete.items()}
+    return complete
 
 
 def _write(folder: Path, datasets: Sequence[tuple[RecordedRows, Sequence[Row]]], *, own: bool) -> str:

@@ -4,9 +4,9 @@ A script that computes its dataset or its model's name cannot be read; once it r
 The rules are asked as of a job that names the same rows and the same model.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from holdfast.app.hub_access import HubAccess
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, MissingFactError, Severity
+from holdfast.core.job import parse_job
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
 from holdfast.core.row_lengths import RowLengths
@@ -97,22 +98,28 @@ def prepare() -> Callable[..., Inspection]:
 
 
 def observe(whole: PartResult, folder: Path) -> Observation:
-    """Ask the rules about what the script gave its first trainer.
+    """Check with the rules what the script gave its first trainer.
 
     Args:
         whole: The part that went the whole path.
         folder: Its folder, where the rows were written down.
     """
     job = observed_job(whole, folder)
-    inspected = _inspect(job) if job else None
-    found = (*_row_objections(inspected), *(_model_objections(job) if job else ()))
-    leaks = bool(whole.first("trained")) and evaluates_on_trained(whole, folder / "rows")
-    known = any(each.code == LEAK for each in found)
+    observation = _check_job(job, whole, folder) if job else Observation()
+    known = any(each.code == LEAK for each in observation.objections)
+    if known or not whole.first("trained") or not evaluates_on_trained(whole, folder / "rows"):
+        return observation
+    return replace(observation, objections=(*observation.objections, EVERY_ROW))
+
+
+def _check_job(job: Document, whole: PartResult, folder: Path) -> Observation:
+    """Return what the rules say of a job, and the lengths of its rows."""
+    inspected = _inspect(job)
     tokens = inspected.tokens if inspected else None
     return Observation(
-        objections=(*found, EVERY_ROW) if leaks and not known else found,
+        objections=(*_row_objections(inspected), *_model_objections(job)),
         tokens=report_tokens(tokens) if tokens else None,
-        lengths=_row_lengths(job, whole, folder / "rows" / TRAINED) if job and tokens else None,
+        lengths=_row_lengths(job, whole, folder / "rows" / TRAINED) if tokens else None,
     )
 
 
@@ -174,12 +181,17 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
         found = check_rules(read_check_target(question), question).findings
     except (HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         return None
-    objections = [each for each in _objections(found, "import") if each.fails or each.code == NO_HEADER]
-    named = (
-        (("pep723-header-invalid",) if each.code == NO_HEADER else prevented_by(each.code), each.message)
-        for each in objections
-    )
-    return next(((names[0], message) for names, message in named if names), None)
+    for objection in _objections(found, "import"):
+        if classes := _classes_of(objection):
+            return classes[0], objection.message
+    return None
+
+
+def _classes_of(objection: Objection) -> Sequence[str]:
+    """Return the classes of failure that an objection to a script's packages leads to."""
+    if objection.code == NO_HEADER:
+        return ("pep723-header-invalid",)
+    return prevented_by(objection.code) if objection.fails else ()
 
 
 def _inspect(job: Document) -> Inspection | None:
@@ -200,8 +212,6 @@ def _row_objections(inspected: Inspection | None) -> Iterator[Objection]:
 
 
 def _model_objections(job: Document) -> Iterator[Objection]:
-    from holdfast.core.job import parse_job  # pydantic takes long to import, and most of a rehearsal needs none of it
-
     with suppress(HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         target = Target(documents=(job,), job=parse_job(job), place_edits=JobFileReader().place_edits)
         question = TargetRequest(path=job.path, only=(OF_MODEL,), hub=HubAccess.OFFLINE)

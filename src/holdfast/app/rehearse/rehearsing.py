@@ -2,12 +2,12 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Final
+from typing import Any, Final
 
 from msgspec import structs
 from packaging.specifiers import SpecifierSet
@@ -117,16 +117,10 @@ def make_result(
 
 def _start(program: Program, part_request: PartRequest, warm: WarmServer, options: RehearsalOptions) -> Rehearsal:
     """Return the rehearsal, or the reason why the script has no environment to run in."""
-    try:
-        read_header(program.source, program.path)
-    except UsageError as error:
-        if not options.here:
-            return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
-    if not options.here and (wrong := find_environment_fault(program.path)):
-        return judge_unstarted(name_cause(*wrong, {}))
-    if _is_started_by_python(program) and (launcher := wanted_launcher(program.source)):
-        return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
-    words = (program.python or sys.executable,) if options.here else interpreter_of(program)
+    if fault := _fault_before_start(program, options):
+        name, because = fault
+        return judge_unstarted(name_cause(name, because, {}))
+    words = _interpreter(program, here=options.here)
     mark = mark_of(program, words, input_digests(program))  # before it starts: files may change meanwhile
     try:
         found = _rehearsed(program, part_request, words, warm, options)
@@ -134,11 +128,38 @@ def _start(program: Program, part_request: PartRequest, warm: WarmServer, option
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(program, part_request, warm, options, str(error))
-        said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
-        return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
+        return _without_environment(str(error))
     if found.passed and found.complete:
         mark.make(found.training)
     return found
+
+
+def _interpreter(program: Program, *, here: bool) -> Sequence[str]:
+    """Return the words that run a program."""
+    return (program.python or sys.executable,) if here else interpreter_of(program)
+
+
+def _without_environment(because: str) -> Rehearsal:
+    """Return the rehearsal of a script whose environment cannot be made on any machine."""
+    said = PartResult(part="whole", code=1, logs={"stderr.log": because})
+    return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
+
+
+def _fault_before_start(program: Program, options: RehearsalOptions) -> tuple[str, str] | None:
+    """Return the class of what keeps a script from starting, and what shows it; None if nothing is known to."""
+    if not options.here and (fault := _header_fault(program) or find_environment_fault(program.path)):
+        return fault
+    if _is_started_by_python(program) and (launcher := wanted_launcher(program.source)):
+        return "invalid-config-value", _unlaunched(launcher)
+    return None
+
+
+def _header_fault(program: Program) -> tuple[str, str] | None:
+    try:
+        read_header(program.source, program.path)
+    except UsageError as error:
+        return "pep723-header-invalid", error.what
+    return None
 
 
 def _with_export(
@@ -172,40 +193,69 @@ def _rehearsed(
         NoEnvironmentError: It cannot be made.
         UsageError: The script wants other arguments.
     """
-    folder = Path(part_request.folder)
-    header = find_header(program.source) if words[-1] == SCRIPT else ""
-    variables = {**program.variables, **(OFFLINE if part_request.offline else {})}
     if lacking := reason_for_uv(program.path, program.source, words, program.added):
         options.on_progress(f"uv makes an environment, because this one lacks {lacking}")
     beat = RepeatedProgress(options.on_progress, "imports")
     if options.here:
         modules = find_modules_elsewhere(program.path, program.source, program.added)
         part_request = replace(part_request, elsewhere=tuple(modules))
-    server = warm.server(words, header=header, wanted=wanted(program), variables=variables)
+    server = _server(program, words, warm, offline=part_request.offline)
     prepare()  # this and the next while the libraries are imported
-    if not part_request.offline:
-        token, writable = read_rights()
-        part_request = replace(part_request, token=token, writable=writable)
+    part_request = _with_rights(part_request)
     used, ready = server.used, server.wait_ready(READY_S, beat)
     parts = run_parts(server, part_request, options.limit_s, options.on_progress)
-    problem = None if program.path.startswith(OWN) else find_usage_problem(parts["whole"], program.arguments)
-    if problem:
-        raise _usage_error(program, problem)
-    observed = observe(parts["whole"], folder / "whole")
+    _require_usable(program, parts["whole"])
+    observed = observe(parts["whole"], Path(part_request.folder, "whole"))
+    unreached = _why_unreached(program, offline=part_request.offline)
     imports_s = 0.0 if used else ready["elapsed_s"]
-    unreached = NOT_ASKED if part_request.offline else "" if program.local else NOT_REACHED
     found = judge_parts(parts, observed.objections, imports_s=imports_s, unreached=unreached)
     again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
     found = isolating.isolate(found, parts, part_request, again, forced=options.isolate)
     found = explain_failures(_with_figures(found, parts["whole"], observed), read_failure_context(program, parts))
     if options.faults and found.passed:
         found = replace(found, faults=_bench(server, program, part_request, found, options).play(options.faults))
-    omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
+    return _with_environment(found, program, ready, parts.values(), here=options.here)
+
+
+def _server(program: Program, words: Sequence[str], warm: WarmServer, *, offline: bool) -> RehearsalServer:
+    """Return the process that imports the libraries of a program, in the environment that some words run it in."""
+    header = find_header(program.source) if words[-1] == SCRIPT else ""
+    variables = {**program.variables, **(OFFLINE if offline else {})}
+    return warm.server(words, header=header, wanted=wanted(program), variables=variables)
+
+
+def _with_rights(part_request: PartRequest) -> PartRequest:
+    """Return the request with the rights of this machine's token, unless the Hub is not contacted."""
+    if part_request.offline:
+        return part_request
+    token, writable = read_rights()
+    return replace(part_request, token=token, writable=writable)
+
+
+def _require_usable(program: Program, whole: PartResult) -> None:
+    """Raise UsageError if the script refused its arguments. Holdfast's own programs take none."""
+    problem = None if program.path.startswith(OWN) else find_usage_problem(whole, program.arguments)
+    if problem:
+        raise _usage_error(program, problem)
+
+
+def _why_unreached(program: Program, *, offline: bool) -> str:
+    """Return why a rehearsal ends where it needs the Hub; empty if that is a failure, as the job will run here."""
+    if offline:
+        return NOT_ASKED
+    return "" if program.local else NOT_REACHED
+
+
+def _with_environment(
+    found: Rehearsal, program: Program, ready: Mapping[str, Any], parts: Iterable[PartResult], *, here: bool
+) -> Rehearsal:
+    """Return a rehearsal with the versions of its environment, and with what that lacks."""
+    omitted = tuple(other_versions(program, ready["versions"])) if here else ()
     return replace(
         found,
         versions={**ready["versions"], **found.versions},
         omitted=(*omitted, *found.omitted),
-        no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
+        no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts)), ""),
     )
 
 
