@@ -3,6 +3,7 @@
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.local.references import LocalFolders, start_of
@@ -16,6 +17,11 @@ class HubAccess(Enum):
     ASKED = "asked"
     WALKED = "walked"
     OFFLINE = "offline"
+
+    @classmethod
+    def unless(cls, *, offline: bool) -> Self:
+        """Return the access to the Hub for files that are named; none with `--offline`."""
+        return cls("offline" if offline else "asked")
 
     @property
     def because(self) -> str:

@@ -108,7 +108,7 @@ def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
     """Return whether the Hub is contacted about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
     if walked or options.force_exclude:
         return HubAccess.WALKED
-    return HubAccess.OFFLINE if options.offline else HubAccess.ASKED
+    return HubAccess.unless(offline=options.offline)
 
 
 def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bool) -> Iterable[str]:

@@ -11,6 +11,7 @@ from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign
 from holdfast.adapters.hub.cached import cached_folder
 from holdfast.adapters.secrets import redacted
 from holdfast.app.export.steps import ExportRequest
+from holdfast.app.models.found_model import FoundModel
 from holdfast.core.export import ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import render_modelfile
@@ -29,26 +30,31 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     source = request.source
     run = source.found.run
     settings = redacted(_read(run / "job.resolved.yaml")) if run else ""
-    method = METHOD.search(settings)
     base = source.found.base or source.base or ""
     dataset = source.found.trained_on or ""
     account = _read_account(run) if run else {}
     facts = CardFacts(
         name=Path(source.name).name,
         base=_shown_name(base),
-        method=method[1] if method else "",
+        method=_method(settings),
         dataset=_shown_name(dataset),
         rows=describe_rows(account) if account else "",
         rows_digest=str(account.get("sha256", "")),
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
-        evaluation=_newest_evaluation(run) if run and source.found.is_final else None,
+        evaluation=_newest_evaluation(source.found),
         files=files,
         versions=versions,
         command=command_of(request),
     )
     (draft / CARD).write_text(render_card(facts), encoding="utf-8")
+
+
+def _method(settings: str) -> str:
+    """Return the training method in the text of a job file; empty if it names none."""
+    method = METHOD.search(settings)
+    return method[1] if method else ""
 
 
 def write_modelfile(files: list[ExportedFile], original: ReferenceAnswer, draft: Path) -> bool:
@@ -77,9 +83,11 @@ def _shown_name(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _newest_evaluation(run: Path) -> EvaluateResult | None:
+def _newest_evaluation(model: FoundModel) -> EvaluateResult | None:
     """Return the newest evaluation of a run's final model; None if there is none that can be read."""
-    for path in sorted((run / "results").glob("evaluation-*.json"), reverse=True):
+    if model.run is None or not model.is_final:
+        return None
+    for path in sorted((model.run / "results").glob("evaluation-*.json"), reverse=True):
         try:
             return json.decode(read_foreign(path), type=EvaluateResult)
         except (OSError, DecodeError, ValidationError):

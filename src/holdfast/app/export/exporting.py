@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
@@ -117,18 +117,15 @@ def _merge(export: Export, draft: Path) -> MergeAnswer:
 def _result(
     export: Export, merged: MergeAnswer, files: list[ExportedFile], plan: GgufPlan | None, pushed: DeliveryResult | None
 ) -> ExportResult:
-    source = export.request.source
-    failed = any(check.verdict == "fail" for file in files for check in file.checks)
-    lost = pushed is not None and pushed.verdict != "arrived"
+    source, out = export.request.source, export.request.out
     delivered = bool(files[0].path)
-    made = any(file.format == "gguf" and file.path for file in files)
     return ExportResult(
         verb="export",
-        verdict="fail" if failed or lost else "pass",
+        verdict=_verdict(files, pushed),
         model=source.name,
         base=source.base,
         adapters=source.adapters,
-        output=str(export.request.out) if delivered else "",
+        output=str(out) if delivered else "",
         files=files,
         dtype=merged.dtype,
         precision=merged.precision,
@@ -136,10 +133,20 @@ def _result(
         added_tokens=merged.resized,
         converter=plan.converter_text if plan else "",
         pre_tokenizer=plan.pre_tokenizer_text if plan else "",
-        modelfile=str(export.request.out / MODELFILE) if made else "",
-        card=str(export.request.out / CARD) if delivered else "",
+        modelfile=str(out / MODELFILE) if _has_gguf(files) else "",
+        card=str(out / CARD) if delivered else "",
         notes=export.notes,
         steps=export.steps,
         versions=_versions(plan),
         pushed=pushed,
     )
+
+
+def _verdict(files: list[ExportedFile], pushed: DeliveryResult | None) -> Literal["pass", "fail"]:
+    """Return `fail` if a proof of a file fails, or the push did not arrive."""
+    failed = any(check.verdict == "fail" for file in files for check in file.checks)
+    return "fail" if failed or (pushed is not None and pushed.verdict != "arrived") else "pass"
+
+
+def _has_gguf(files: list[ExportedFile]) -> bool:
+    return any(file.format == "gguf" and file.path for file in files)

@@ -57,45 +57,49 @@ def find_source(
     Raises:
         UsageError: There is none of that name, or it cannot be exported.
     """
-    if name.lower().endswith(".gguf"):
-        what, fix = (
-            f"{name} is a GGUF file, which cannot be exported",
-            "name the folder that it was converted from",
-        )
-        raise UsageError(what, where="MODEL", fix=fix)
-    found = find_model(name, runs=runs, offline=offline)
-    adapters = tuple(each for each in (found.source.adapter, *more) if each)
-    if not adapters:
-        _refuse_base_of_none(base)
-    named = found.source.path
-    if base is not None:
-        given = find_model(as_path(base), runs=runs, offline=offline, where="--base")
-        found = replace(
-            found, source=replace(found.source, path=given.source.path), template=found.template or given.template
-        )
+    _refuse_gguf(name)
+    original = find_model(name, runs=runs, offline=offline)
+    adapters = tuple(each for each in (original.source.adapter, *more) if each)
+    if base is not None and not adapters:
+        what = "--base has no effect: the model is not an adapter"
+        raise UsageError(what, where="--base", fix="leave it out, or name an adapter")
+    found = _with_base(original, base, runs=runs, offline=offline)
     path = found.source.path
     facts = model_facts(path, offline=offline, where="the base")
-    revision = _revision(adapters, offline=offline) if not is_there(expanded(path)) and base is None else None
     source = ExportSource(
         name=found.name,
         found=found,
         adapters=adapters,
         base=path if adapters else None,
         base_chosen=base is not None,
-        revision=revision,
+        revision=_revision(path, adapters, offline=offline) if base is None else None,
         config=facts.config or {},
-        notes=tuple(_notes(named, path, found)),
+        notes=tuple(_notes(original.source.path, path, found)),
     )
-    errors = [*_problems(source), *_foreign(adapters[1:], adapters[:1], offline=offline)]
-    if errors:
-        raise errors[0]
+    _refuse_unsuited(source, offline=offline)
     return source
 
 
-def _refuse_base_of_none(base: PathName | None) -> None:
-    if base is not None:
-        what = "--base has no effect: the model is not an adapter"
-        raise UsageError(what, where="--base", fix="leave it out, or name an adapter")
+def _refuse_gguf(name: str) -> None:
+    if name.lower().endswith(".gguf"):
+        what = f"{name} is a GGUF file, which cannot be exported"
+        raise UsageError(what, where="MODEL", fix="name the folder that it was converted from")
+
+
+def _with_base(found: FoundModel, base: PathName | None, *, runs: PathName | None, offline: bool) -> FoundModel:
+    """Return the model of an adapter with the base that is named for it, if one is; the adapter's own template counts."""
+    if base is None:
+        return found
+    other = find_model(as_path(base), runs=runs, offline=offline, where="--base")
+    source = replace(found.source, path=other.source.path)
+    return replace(found, source=source, template=found.template or other.template)
+
+
+def _refuse_unsuited(source: ExportSource, *, offline: bool) -> None:
+    """Raise the first reason why a source cannot be exported."""
+    errors = [*_problems(source), *_foreign(source.adapters[1:], source.adapters[:1], offline=offline)]
+    if errors:
+        raise errors[0]
 
 
 def _problems(source: ExportSource) -> Iterator[HoldfastError]:
@@ -133,9 +137,9 @@ def _base_named(adapter: str, *, offline: bool) -> str:
     return str(expanded(base).resolve()) if is_there(expanded(base)) else base
 
 
-def _revision(adapters: Sequence[str], *, offline: bool) -> str | None:
-    """Return the revision of the base that an adapter was trained on; None if it does not say."""
-    if not adapters:
+def _revision(path: str, adapters: Sequence[str], *, offline: bool) -> str | None:
+    """Return the revision of a base on the Hub that an adapter was trained on; None if it does not say."""
+    if not adapters or is_there(expanded(path)):
         return None
     revision = (model_facts(adapters[0], offline=offline, where="MODEL").adapter or {}).get("revision")
     return revision if isinstance(revision, str) and revision else None

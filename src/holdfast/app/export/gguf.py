@@ -1,7 +1,7 @@
 """GGUF files: looked at before anything heavy, made, and proved; what fails a proof gets no name."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -130,18 +130,21 @@ def make_gguf(export: Export, plan: GgufPlan, draft: Path, scratch: Path) -> lis
         draft: The folder that is delivered, with the merged model.
         scratch: A folder for what is not.
     """
-    maker = _Maker(export, plan, draft, scratch)
+    requested, maker = export.request.gguf, _Maker(export, plan, draft, scratch)
     try:
         export.original = original = maker.refer()
         first = maker.first(original)
     except HoldfastError as error:
-        return [_failed(each, f"{error.what}; {error.fix}") for each in export.request.gguf]
-    good = all(check.verdict == "pass" for check in first.checks)
-    found = [first] if FIRST in export.request.gguf or not good else []
-    others = [each for each in export.request.gguf if each != FIRST]
-    if not good:
-        return [*found, *(_failed(each, "the f16 file that it is made from fails a proof") for each in others)]
-    return [*found, *(maker.quantized(each, original) for each in others)]
+        return _all_failed(requested, f"{error.what}; {error.fix}")
+    others = [each for each in requested if each != FIRST]
+    if any(check.verdict != "pass" for check in first.checks):
+        return [first, *_all_failed(others, "the f16 file that it is made from fails a proof")]
+    found = [first] if FIRST in requested else []
+    return found + [maker.quantized(each, original) for each in others]
+
+
+def _all_failed(quantizations: Iterable[str], because: str) -> list[ExportedFile]:
+    return [_failed(each, because) for each in quantizations]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The verb `export`: a model as it is used elsewhere, with the proof that it is the same."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -70,11 +70,7 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
         SourceError: The model cannot be loaded, or the disk is full.
     """
     want_libraries()
-    quantizations = tuple(
-        dict.fromkeys(each.lower() for text in as_texts(gguf) for each in text.replace(",", " ").split())
-    )
-    for each in quantizations:
-        _refuse_unknown(each, tuple(QUANTIZATIONS), "quantization", "--gguf")
+    quantizations = _quantizations(as_texts(gguf))
     if dtype is not None:
         _refuse_unknown(dtype, DTYPES, "dtype", "--dtype")
     source = find_source(as_path(model), base=base, more=as_texts(adapter), runs=runs, offline=offline)
@@ -95,6 +91,18 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
         offline=offline,
     )
     return run_export(request, on_progress)
+
+
+def _quantizations(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the quantizations that are named, each once; a text may name several.
+
+    Raises:
+        UsageError: There is no such quantization.
+    """
+    names = tuple(dict.fromkeys(" ".join(texts).lower().replace(",", " ").split()))
+    for each in names:
+        _refuse_unknown(each, tuple(QUANTIZATIONS), "quantization", "--gguf")
+    return names
 
 
 def _refuse_closed(push: str, *, offline: bool) -> None:

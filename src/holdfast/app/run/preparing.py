@@ -88,7 +88,7 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     target = read_target(path, placement.sets, request.arguments)
     backend = (target.job.where if target.job else placement.where).backend
     require_backend(backend)
-    hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
+    hub = HubAccess.unless(offline=request.offline)
     checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target, request.arguments)

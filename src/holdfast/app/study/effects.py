@@ -1,6 +1,7 @@
 """What a study does beyond this machine: what an agent has to ask a person about before it starts one."""
 
 import hashlib
+from collections.abc import Sequence
 
 from holdfast.app.arguments import PathName, as_path
 from holdfast.app.run.effects import NOTHING, effects_of_run
@@ -24,7 +25,11 @@ def effects_of_study(study: PathName, *, show: bool = False, dry_run: bool = Fal
     if show or dry_run:
         return NOTHING
     file = read_study(as_path(study))
-    effects = [effects_of_run(file.target, set=file.sets_of(trial)) for trial in _differing(file)]
+    return _together(file, [effects_of_run(file.target, set=file.sets_of(trial)) for trial in _differing(file)])
+
+
+def _together(file: StudyFile, effects: Sequence[RunEffects]) -> RunEffects:
+    """Return what several runs of a study would do, all together."""
     costly = [each for each in effects if each.costs]
     basis = [file.document.text, *(each.digest for each in effects)]
     return RunEffects(

@@ -49,9 +49,14 @@ class TrialRun:
         """Whether it was stopped, so that it can be continued."""
         return self.state.stage is RunStage.CANCELLED and self.state.stop is not Stopper.STUDY
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended, so that only a new run could follow."""
+        return self.state.stage.ended and not self.is_interrupted
+
     def is_open(self, *, retry: bool) -> bool:
         """Whether it is to be started again, continued or followed; one that failed only where that is wanted."""
-        return not self.state.stage.ended or self.is_interrupted or (retry and self.state.stage is RunStage.FAILED)
+        return not self.is_done or (retry and self.state.stage is RunStage.FAILED)
 
 
 def read_trial(run: Run) -> TrialRun:
@@ -76,14 +81,21 @@ def find_runs(
     ledger, wanted = Ledger(runs), set(contents)
     found: dict[str, TrialRun] = {}
     for content, name in ledger.trials():
-        if content in wanted and (runs / name).is_dir():
-            before = found.get(content)
-            if before is None or before.state.stage is not RunStage.SUCCEEDED:
-                earlier = known.get(name)
-                is_same = earlier is not None and earlier.journal_bytes == Journal(runs / name).size
-                run = Run(name=name, folder=runs / name, ledger=ledger)
-                found[content] = earlier if earlier and is_same else read_trial(run)
+        if content in wanted and (runs / name).is_dir() and not _has_succeeded(found.get(content)):
+            run = Run(name=name, folder=runs / name, ledger=ledger)
+            found[content] = _read_unless_known(run, known.get(name))
     return found
+
+
+def _has_succeeded(found: TrialRun | None) -> bool:
+    return found is not None and found.state.stage is RunStage.SUCCEEDED
+
+
+def _read_unless_known(run: Run, known: TrialRun | None) -> TrialRun:
+    """Return the run of a trial; if its journal has not grown since it was read, as it was read."""
+    if known is not None and known.journal_bytes == Journal(run.folder).size:
+        return known
+    return read_trial(run)
 
 
 def open_trials(trials: Iterable[PreparedTrial], found: Mapping[str, TrialRun], *, retry: bool) -> list[PreparedTrial]:
@@ -111,18 +123,26 @@ def outcomes_of(
         unstarted: Those that could not be started, by the hash of their content.
     """
     known = {content: _outcome(each, metric) for content, each in found.items()}
-    refused = {
-        each.shape: replace(known[each.content], run="", seconds=0.0)
-        for each in trials
-        if each.content in known and found[each.content].state.refused_by == "rehearsal"
-    }
-    passed = {each.shape for each in trials if each.content in found and found[each.content].state.attempts}
+    refused = _refused_shapes(trials, found, known)
     outcomes: list[TrialOutcome] = []
     for each in trials:
-        alike = None if each.shape in passed else refused.get(each.shape)
+        alike = refused.get(each.shape)
         outcome = known.get(each.content) or unstarted.get(each.content) or alike or TrialOutcome(trial=each.trial)
         outcomes.append(replace(outcome, trial=each.trial, content=each.content))
     return outcomes
+
+
+def _refused_shapes(
+    trials: Sequence[PreparedTrial], found: Mapping[str, TrialRun], outcomes: Mapping[str, TrialOutcome]
+) -> dict[str, TrialOutcome]:
+    """Return what became of the shapes that a rehearsal has refused, and of which no run had an attempt."""
+    begun = [each for each in trials if each.content in found]
+    passed = {each.shape for each in begun if found[each.content].state.attempts}
+    return {
+        each.shape: replace(outcomes[each.content], run="", seconds=0.0)
+        for each in begun
+        if found[each.content].state.refused_by == "rehearsal" and each.shape not in passed
+    }
 
 
 def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:

@@ -18,7 +18,7 @@ from holdfast.app.study.reading import StudyFile
 from holdfast.app.study.sent_files import unsendable
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleError, Spot, UsageError, flatten
-from holdfast.core.finding import Finding
+from holdfast.core.finding import Finding, Rule
 from holdfast.core.job import Job
 from holdfast.core.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
@@ -127,17 +127,35 @@ def check_trials(
     concerned = list(trials if len(trials) <= CHECKED else {each.shape: each for each in trials}.values())
     for count, each in enumerate(concerned, start=1):
         on_progress(f"checking trial {count} of {len(concerned)}")
-        request = TargetRequest(path=each.target.document.path, hub=hub)
-        for finding in blocking_findings(check_rules(each.target, request).findings, despite):
-            drawn = drawn_from(file.study, each.trial.sources.get(finding.key, ())) is not None
-            problems.add(_rule_error(finding, file, each.trial), each.trial.number, drawn=drawn)
-    for lacking, absent in unsendable((each.trial.number, each.target) for each in trials):
+        _add_findings(file, each, TargetRequest(path=each.target.document.path, hub=hub), despite, problems)
+    _add_run_errors([(each.trial.number, each.target) for each in trials], runs, hub, problems)
+    problems.require_none(file.path)
+
+
+def _add_findings(
+    file: StudyFile,
+    prepared: PreparedTrial,
+    request: TargetRequest,
+    despite: Collection[str],
+    problems: "TrialProblems",
+) -> None:
+    """Add the findings of a trial because of which it would be refused."""
+    trial = prepared.trial
+    for finding in blocking_findings(check_rules(prepared.target, request).findings, despite):
+        drawn = drawn_from(file.study, trial.sources.get(finding.key, ())) is not None
+        problems.add(_rule_error(finding, file, trial), trial.number, drawn=drawn)
+
+
+def _add_run_errors(
+    trials: Sequence[tuple[int, Target]], runs: Path, hub: HubAccess, problems: "TrialProblems"
+) -> None:
+    """Add what would keep trials from starting, or would fail after training."""
+    for lacking, absent in unsendable(trials):
         for number in lacking:
             problems.add(absent, number)
-    for numbers, errors in failures_after([(each.trial.number, each.target) for each in trials], runs, hub):
+    for numbers, errors in failures_after(trials, runs, hub):
         for error, number in product(errors, numbers):
             problems.add(error, number)
-    problems.require_none(file.path)
 
 
 def _prepare(file: StudyFile, trial: Trial, problems: "TrialProblems") -> PreparedTrial | None:
@@ -176,11 +194,15 @@ def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
         raise TypeError("the engine names the rule and the place of each finding")
     varied = next((key for key in trial.values if key.startswith(f"{finding.key}.")), None)
     place = file.place_of(trial, varied) if varied else place
-    where = Spot.of(place)
-    fix = finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
+    return RuleError(finding.message, rule, where=Spot.of(place), fix=_fix_of(finding, rule, file, trial))
+
+
+def _fix_of(finding: Finding, rule: Rule, file: StudyFile, trial: Trial) -> str:
+    """Return the fix of a finding; of a fraction that a distribution gives, a distribution of whole numbers."""
     drawn = drawn_from(file.study, trial.sources.get(finding.key, ()))
-    whole = whole_numbers(drawn) if drawn and rule.code == WRONG_TYPE else None
-    return RuleError(finding.message, rule, where=where, fix=whole or fix)
+    if drawn and rule.code == WRONG_TYPE and (whole := whole_numbers(drawn)):
+        return whole
+    return finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
 
 
 class TrialProblems:
@@ -200,8 +222,8 @@ class TrialProblems:
 
         Errors of one rule about values that were drawn from one distribution are one error.
         """
-        told = error.rule.code if drawn and isinstance(error, RuleError) else error.what
-        key = (told, str(error.spot))
+        what = error.rule.code if drawn and isinstance(error, RuleError) else error.what
+        key = (what, str(error.spot))
         self._errors.setdefault(key, error)
         if trial:
             self._numbers[key, trial] += 1

@@ -53,7 +53,7 @@ class StudyRequest:
     @property
     def hub(self) -> HubAccess:
         """Whether the Hub is contacted."""
-        return HubAccess.OFFLINE if self.options.offline else HubAccess.ASKED
+        return HubAccess.unless(offline=self.options.offline)
 
     def reread(self, folder: Path) -> "StudyRequest":
         """Return the request with what the search has proposed by now: before its lock was taken, another process may have run the study."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -94,12 +94,15 @@ class StudyRunner:
     @contextmanager
     def _detaching(self) -> Iterator[None]:
         """Detach from all trials if the block raises: their threads would be waited for, and their trainings go on by themselves."""
-        try:
+        with ExitStack() as stack:
+            stack.callback(self._give, "detach")
             yield
-        except BaseException:  # also Ctrl-C: whatever it is, it is raised again
-            for active in self._active.values():
-                active.orders.give("detach")
-            raise
+            stack.pop_all()  # nothing was raised
+
+    def _give(self, order: Order) -> None:
+        """Give an order to all trials that run."""
+        for active in self._active.values():
+            active.orders.give(order)
 
     def _is_over(self, waiting: TrialQueue) -> bool:
         """Return whether no more trials start; what waits then is dropped."""
@@ -119,8 +122,7 @@ class StudyRunner:
         """Start no more trials, and give those that run an order."""
         self.because, self.is_limited = INTERRUPTED, False
         waiting.close()
-        for active in self._active.values():
-            active.orders.give(order)
+        self._give(order)
 
     def _prune(self) -> None:
         """Ask the runs of trials that have fallen behind to stop."""
@@ -143,8 +145,7 @@ class StudyRunner:
             run = self._ready(prepared, slot, orders)
         except KeyboardInterrupt:
             self.because = INTERRUPTED
-            for active in self._active.values():
-                active.orders.give("stop")
+            self._give("stop")
             return
         except (HoldfastError, ExceptionGroup) as error:
             self._note(prepared, error)
@@ -165,20 +166,23 @@ class StudyRunner:
 
     def _begin(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial, or the one that it has; None if it is refused."""
-        is_new = before is None or (before.state.stage.ended and not before.is_interrupted)
-        if is_new and (refused := self._shapes.get(prepared.shape)):
-            self._refuse_alike(prepared, refused)
-            return None
         try:
-            if before is not None and not is_new:
-                self.observer.on_started(prepared.trial, before.run.name, continued=True)
-                return continue_run(before.run, orders)
-            rehearse = self.options.rehearse and prepared.shape not in self._shapes
-            request = replace(run_request(self.file, self.options, prepared, self._devices, slot), rehearse=rehearse)
-            run = begin_run(request, check_job(request, self.file.target), self.options.runs, orders)
+            if before is None or before.is_done:
+                return self._begin_anew(prepared, slot, orders)
+            self.observer.on_started(prepared.trial, before.run.name, continued=True)
+            return continue_run(before.run, orders)
         except RunClosed as closed:
             self._note_closed(prepared, closed.result)
             return None
+
+    def _begin_anew(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
+        """Return a new run of a trial; None if the rehearsal of an earlier trial has refused its shape."""
+        if refused := self._shapes.get(prepared.shape):
+            self._refuse_alike(prepared, refused)
+            return None
+        rehearse = self.options.rehearse and prepared.shape not in self._shapes
+        request = replace(run_request(self.file, self.options, prepared, self._devices, slot), rehearse=rehearse)
+        run = begin_run(request, check_job(request, self.file.target), self.options.runs, orders)
         self._shapes[prepared.shape] = None
         self.observer.on_started(prepared.trial, run.name, continued=False)
         return run
@@ -188,7 +192,7 @@ class StudyRunner:
         if self.pruner is None:
             return
         for content, trial in found.items():
-            if trial.state.stage.ended and not trial.is_interrupted:
+            if trial.is_done:
                 self.pruner.judge(content, training_events(trial.events, Evaluated))
 
     def know_shapes(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.storage.study_folder import (
@@ -71,17 +72,16 @@ def study(
         ExceptionGroup: One error for each mistake in it.
     """
     file = replace(read_study(as_path(study)), scenario=scenario)
-    base = runs_folder(runs, str(file.job.get("output.folder", "") or "") or None)
     options = StudyOptions(
-        runs=base,
+        runs=_runs_folder(file, runs),
         despite=tuple(as_codes(as_texts(despite))),
         offline=offline,
         rehearse=rehearse,
         retry=retry,
     )
-    folder = study_folder(base, file.name)
+    folder = study_folder(options.runs, file.name)
     file = with_proposals(file, folder)
-    prices = StudyPrices(file.job, HubAccess.OFFLINE if offline else HubAccess.ASKED)
+    prices = StudyPrices(file.job, HubAccess.unless(offline=offline))
     if not (show or dry_run or yes):
         _confirm(file, prices, confirm)
     trials = prepare_trials(file) if show else prepare_trials(file, _checking(file, options, observer))
@@ -91,6 +91,21 @@ def study(
     if dry_run:
         request.check(request.waiting(request.found()))
         return request.looked_at()
+    return _start(request, folder, detach=detach)
+
+
+def _runs_folder(file: StudyFile, runs: PathName | None) -> Path:
+    """Return the runs folder: the one that is requested, else that of the study's job."""
+    return runs_folder(runs, str(file.job.get("output.folder", "") or "") or None)
+
+
+def _start(request: StudyRequest, folder: Path, *, detach: bool) -> StudyResult:
+    """Run a study, here or in the background.
+
+    Raises:
+        UsageError: Another process runs it.
+    """
+    file = request.file
     require_own_folder(folder, file.path)
     make_study_folder(folder)
     with running_study(folder) as mine:
@@ -101,7 +116,7 @@ def study(
         if not detach:
             return request.run(folder)
         request.check(request.waiting(request.found()))
-    run_in_background(file, folder, options)
+    run_in_background(file, folder, request.options)
     return request.looked_at()
 
 
@@ -109,7 +124,7 @@ def _checking(
     file: StudyFile, options: StudyOptions, observer: StudyObserver
 ) -> Callable[[Sequence[PreparedTrial]], None]:
     """Return what checks trials of a study."""
-    hub = HubAccess.OFFLINE if options.offline else HubAccess.ASKED
+    hub = HubAccess.unless(offline=options.offline)
     return lambda trials: check_trials(file, trials, options.despite, hub, observer.on_progress, options.runs)
 
 
