@@ -1,10 +1,11 @@
 """The API history, and the messages of the libraries, grown by new releases, or built from wheels."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -174,15 +175,19 @@ def _build(
     wheels = {package: sorted(source.rglob(f"{package}-*.whl")) for package in packages}
     if not any(wheels.values()):
         raise UsageError("no wheel of a covered package", where=str(source), fix="name a folder of wheels")
-    built = []
-    for package, files in wheels.items():
-        if files:
-            on_progress(f"{package}: {len(files)} wheels")
-            built.append(_grown(PackageRecord(ReleaseHistory(package), MessageHistory(package)), _read_all(files)))
-    made = max(date for each in built for date in each.history.dates)
+    built = list(_records(wheels, on_progress))
+    made = max(chain.from_iterable(each.history.dates for each in built))
     for each in built:
         each.save(folders, made)
     return {each.history.package: each.history.versions for each in built}
+
+
+def _records(wheels: Mapping[str, Sequence[Path]], on_progress: OnProgress) -> Iterator[PackageRecord]:
+    """Yield the record of each package that has wheels."""
+    for package, files in wheels.items():
+        if files:
+            on_progress(f"{package}: {len(files)} wheels")
+            yield _grown(PackageRecord(ReleaseHistory(package), MessageHistory(package)), _read_all(files))
 
 
 def _update(

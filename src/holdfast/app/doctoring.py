@@ -126,15 +126,24 @@ def _hf_jobs(*, offline: bool) -> PlaceResult:
 
 
 def _hub_place(account: Account | None, because: str | None, *problems: PlaceProblem) -> PlaceResult:
-    facts = HubAccountFacts(
-        asked=because is None,
-        because=because,
-        token=account.token if account else None,
-        user=(account.name or None) if account else None,
-        role=(account.role or None) if account else None,
-        organizations=dict(account.organizations) if account else {},
-        can_pay=account.pays if account else None,
-    )
+    facts = _account_facts(account, because)
     refused = [PlaceProblem(what="the Hub refuses the token", where="HF_TOKEN, or the saved login", fix=LOGIN)]
     found = [*problems, *(refused if facts.token == "refused" else ())]  # noqa: S105 - a state
     return PlaceResult(name="hub", ready=not found, facts=facts, problems=found)
+
+
+def _account_facts(account: Account | None, because: str | None) -> HubAccountFacts:
+    asked = because is None
+    if account is None:
+        return HubAccountFacts(
+            asked=asked, because=because, token=None, user=None, role=None, organizations={}, can_pay=None
+        )
+    return HubAccountFacts(
+        asked=asked,
+        because=because,
+        token=account.token,
+        user=account.name or None,
+        role=account.role or None,
+        organizations=dict(account.organizations),
+        can_pay=account.pays,
+    )

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Final
 
@@ -146,12 +147,18 @@ def _script_inputs(program: Program, script: Path, root: Path) -> Iterator[Path]
 
 def _job_inputs(job: Document, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the files and folders that a job file names, from its own folder or from here, and the modules of its functions."""
-    for key, value in leaves(job.values):
-        if key[0] == WRITTEN or not isinstance(value, str) or not 0 < len(value) <= LONGEST or "\0" in value:
-            continue
-        name, colon, _ = value.rpartition(".py:")
-        for path in (path for folder in folders for path in entries_in(folder, f"{name}.py" if colon else value)):
-            if path.is_file() or key[0] in READ_WHOLE:
+    for part, text in _read_texts(job):
+        module, is_function, _ = text.rpartition(".py:")
+        named = f"{module}.py" if is_function else text
+        for path in chain.from_iterable(map(entries_in, folders, repeat(named))):
+            if part in READ_WHOLE or path.is_file():
                 yield path
-            if colon:
+            if is_function:
                 yield from own_modules(read_foreign_text(path), path)
+
+
+def _read_texts(job: Document) -> Iterator[tuple[str | int, str]]:
+    """Yield the texts of a job file that may name something to read, each with its part of the file."""
+    for key, value in leaves(job.values):
+        if key[0] != WRITTEN and isinstance(value, str) and 0 < len(value) <= LONGEST and "\0" not in value:
+            yield key[0], value

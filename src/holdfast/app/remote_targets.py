@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.adapters.hub.scripts import commit_in, fetch_script, name_of
 from holdfast.adapters.hub.settings import why_offline
-from holdfast.adapters.storage.fetched_targets import keep_target, kept_target
+from holdfast.adapters.storage.fetched_targets import FetchedTarget, keep_target, kept_target
 from holdfast.core.errors import UsageError
 
 LOG: Final = logging.getLogger("holdfast")
@@ -25,18 +25,30 @@ def fetch_remote_target(target: str, *, offline: bool) -> str:
     """
     kept = kept_target(target, os.environ)
     silent = "--offline" if offline else why_offline(os.environ)
-    if kept and (silent or (kept.commit and kept.commit == commit_in(target))):
+    if kept and (silent or _is_current(kept, target)):
         return kept.path
     if silent:
-        fix = (
-            "save it here, or fetch it once where its host is reached"
-            if offline
-            else f"unset {silent} to have it fetched once"
-        )
-        raise UsageError(f"the file was not fetched before, and is not fetched now: {silent}", where=target, fix=fix)
+        raise _not_fetched(target, silent, offline=offline)
     fetched = fetch_script(target, os.environ)
     new = keep_target(target, name_of(target), fetched.content, fetched.commit)
+    _warn_of_change(target, kept, new)
+    return new.path
+
+
+def _warn_of_change(target: str, kept: FetchedTarget | None, new: FetchedTarget) -> None:
+    """Write a warning if a file was fetched for the first time, or differs from its last copy."""
     if kept is None or kept.sha256 != new.sha256:
         of_commit = f" of commit {new.commit}" if new.commit else ""
         LOG.warning("fetched %s%s to %s (sha256 %s)", target, of_commit, new.path, new.sha256)
-    return new.path
+
+
+def _is_current(kept: FetchedTarget, target: str) -> bool:
+    """True of a copy of the commit that an address names."""
+    return bool(kept.commit) and kept.commit == commit_in(target)
+
+
+def _not_fetched(target: str, silent: str, *, offline: bool) -> UsageError:
+    save = "save it here, or fetch it once where its host is reached"
+    fix = save if offline else f"unset {silent} to have it fetched once"
+    what = f"the file was not fetched before, and is not fetched now: {silent}"
+    return UsageError(what, where=target, fix=fix)

@@ -42,13 +42,22 @@ def _cut(value: Any, path: str, elements: int, characters: int, left_out: list[s
             for key, each in value.items()
         }
     if isinstance(value, list):
-        if len(value) > elements:
-            left_out.append(f"{path}: {len(value) - elements} of {len(value)}")
-        return [_cut(each, f"{path}[{n}]", elements, characters, left_out) for n, each in enumerate(value[:elements])]
-    if isinstance(value, str) and len(value) > characters:
-        left_out.append(f"{path}: {len(value) - characters} of {len(value)} characters")
-        return shorten_text(value, characters)
-    return value
+        kept = _cut_list(value, path, elements, left_out)
+        return [_cut(each, f"{path}[{number}]", elements, characters, left_out) for number, each in enumerate(kept)]
+    return _cut_text(value, path, characters, left_out) if isinstance(value, str) else value
+
+
+def _cut_list(value: list[Any], path: str, elements: int, left_out: list[str]) -> list[Any]:
+    if len(value) > elements:
+        left_out.append(f"{path}: {len(value) - elements} of {len(value)}")
+    return value[:elements]
+
+
+def _cut_text(text: str, path: str, characters: int, left_out: list[str]) -> str:
+    if len(text) <= characters:
+        return text
+    left_out.append(f"{path}: {len(text) - characters} of {len(text)} characters")
+    return shorten_text(text, characters)
 
 
 def shorten_text(text: str, characters: int) -> str:

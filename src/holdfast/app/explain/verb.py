@@ -1,5 +1,6 @@
 """Explaining rules, classes of failure, and the keys of job files and study files."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -83,13 +84,27 @@ def _find(code: str) -> tuple[Json, str]:
     name = METHOD if name in tuple(Method) else name
     if name.upper() in AREAS and code != JOB:  # `JOB` is an area, `job` the job file
         return _area(name.upper())
-    pages = [_rule_page(rule) for rule in all_rules() if name in (rule.code.lower(), rule.name)]
-    pages += [(dict(unreadable.ABOUT), unreadable.PAGE)] if name in (unreadable.CODE.lower(), unreadable.NAME) else []
-    pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
-    if pages:
-        return pages[0][0], "\n".join(text for _, text in pages)
-    if page := _topic(name):
-        return page
+    found = _named_pages(name) or _topic(name) or _keys(name)
+    if found is None:
+        raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
+    return found
+
+
+def _named_pages(name: str) -> tuple[Json, str] | None:
+    """Return the pages of the rules and of the classes of failure with a name, as one; None if there are none."""
+    pages = [*_pages(name)]
+    return (pages[0][0], "\n".join(text for _, text in pages)) if pages else None
+
+
+def _pages(name: str) -> Iterator[tuple[Json, str]]:
+    yield from (_rule_page(rule) for rule in all_rules() if name in (rule.code.lower(), rule.name))
+    if name in (unreadable.CODE.lower(), unreadable.NAME):
+        yield dict(unreadable.ABOUT), unreadable.PAGE
+    yield from ((_class_json(each), render_class(each)) for each in all_signatures() if name == each.name)
+
+
+def _keys(name: str) -> tuple[Json, str] | None:
+    """Return the keys of a study file or a job file; of a job file, also one key, or an argument that it passes on."""
     if name == STUDY:
         schema = study_schema()
         return schema, render_keys(schema, file=STUDY, about=STUDY_FILE)
@@ -98,7 +113,7 @@ def _find(code: str) -> tuple[Json, str]:
         return schema, render_keys(schema, "" if name == JOB else name)
     if taken := find_argument(name):
         return argument_json(name, taken), render_argument(name, taken)
-    raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
+    return None
 
 
 def _topic(name: str) -> tuple[Json, str] | None:

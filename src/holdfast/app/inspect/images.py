@@ -100,11 +100,18 @@ def _with_sizes(scan: ImageScan, tally: _Tally, document: Document, source: RowS
     model = document.get("model.path", None)
     if not isinstance(model, str):
         return scan
-    sizes = sorted({(each.height, each.width) for each in facts})
+    sizes = sorted(set(zip(heights, widths, strict=True)))
     try:
         counts = dict(zip(sizes, count_image_tokens(model, sizes, offline=source.offline), strict=True))
     except SourceError as error:
         return replace(scan, uncounted=error.what)
+    return _with_tokens(scan, tally, counts, document)
+
+
+def _with_tokens(
+    scan: ImageScan, tally: _Tally, counts: Mapping[tuple[int, int], int], document: Document
+) -> ImageScan:
+    """Return the scan with the tokens of each row's images, given those of each size."""
     tokens = {row: _by_column(found, counts) for row, found in tally.rows.items()}
     totals = [columns.total() for columns in tokens.values()]
     return replace(scan, tokens=(min(totals), max(totals)), marked=(*scan.marked, *mark_cut_images(tokens, document)))

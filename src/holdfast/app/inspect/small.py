@@ -1,6 +1,6 @@
 """Data that is small enough to be read whole by a check."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,17 +25,11 @@ def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> S
         files: The file of each split; of a file or folder that the job names itself, None.
 
     Raises:
-        SourceError: It is large, or nobody can read it, which other rules tell.
+        SourceError: It is large, or it cannot be read, which other rules report.
     """
     source = RowSource(document, offline=True, files=files)
-    path = expanded(source.path)
-    size = 0
     try:
-        for each in files.values() if files else [path] if path.is_file() else path.rglob("*"):
-            size += each.stat().st_size if each.is_file() else 0
-            if size > LARGEST_BYTES:
-                what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
-                raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
+        _require_small(source, _paths(expanded(source.path), files))
     except OSError as error:
         raise unreadable_data(error, source.path) from error
     sight = source.look()
@@ -43,3 +37,19 @@ def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> S
     scan = source.scan(sight, Method(named) if isinstance(named, str) else None)
     # Where the paths of a script's images start, only the script knows.
     return scan if files else with_images(scan, scan_images(source, sight, SAMPLES))
+
+
+def _paths(path: Path, files: Mapping[str, Path] | None) -> Iterable[Path]:
+    if files:
+        return files.values()
+    return [path] if path.is_file() else path.rglob("*")
+
+
+def _require_small(source: RowSource, paths: Iterable[Path]) -> None:
+    """Raise SourceError if files are together larger than what a check reads."""
+    size = 0
+    for each in paths:
+        size += each.stat().st_size if each.is_file() else 0
+        if size > LARGEST_BYTES:
+            what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
+            raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")

@@ -15,6 +15,7 @@ from holdfast.adapters.targets.overrides import apply_overrides, parse_set
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.prepared import describe_prepared
+from holdfast.app.inspect.rewarding import reward_samples
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -177,29 +178,41 @@ def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], li
     except BadDataError as error:
         return _unreadable(document, source, method, error)
     meant = method or usual_method(sight.shape)
+    found = replace(_scanned(document, source, sight, meant, limit), method=method)
+    facts: dict[str, object | MissingFact] = {"scan": found.scan}
+    if counted := _counted_method(found, meant):
+        found, tokens = _with_tokens(found, source, sight, counted, limit)
+        facts |= {"tokens": tokens} if found.methods[counted].ready else {}
+    if rewards:
+        rewarded = reward_samples(document, sight.samples, rewards)
+        found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
+    return _judged(found, document, facts)
+
+
+def _scanned(
+    document: Document, source: RowSource, sight: DataPreview, method: Method | None, limit: int
+) -> Inspection:
+    """Return the inspection of a dataset's rows and images, and of the methods that they fit."""
     images = scan_images(source, sight, limit, tokens_for=document)
-    scan = with_images(source.scan(sight, meant), images)
-    found = Inspection(
+    scan = with_images(source.scan(sight, method), images)
+    return Inspection(
         path=source.path,
         split=source.split,
         shape=sight.shape,
         methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings, scan),
         scan=scan,
-        method=method,
         images=images,
         rewritten_by=str(document.get("dataset.map", None) or ""),
     )
-    facts: dict[str, object | MissingFact] = {"scan": scan}
-    counted = meant or next((each for each, ready in found.methods.items() if _maps_rows(ready)), None)
-    if counted and (found.methods[counted].ready or _maps_rows(found.methods[counted])):
-        found, tokens = _with_tokens(found, source, sight, counted, limit)
-        facts |= {"tokens": tokens} if found.methods[counted].ready else {}
-    if rewards:
-        from holdfast.app.inspect.rewarding import reward_samples
 
-        rewarded = reward_samples(document, sight.samples, rewards)
-        found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
-    return _judged(found, document, facts)
+
+def _counted_method(found: Inspection, meant: Method | None) -> Method | None:
+    """Return the method whose tokens can be counted: the one that is meant, else the first with a mapping; None if none can be."""
+    method = meant or next((each for each, ready in found.methods.items() if _maps_rows(ready)), None)
+    if method is None:
+        return None
+    readiness = found.methods[method]
+    return method if readiness.ready or _maps_rows(readiness) else None
 
 
 def _maps_rows(readiness: Readiness) -> bool:

@@ -58,52 +58,50 @@ def found_model(name: str, facts: ModelFacts, *, offline: bool, where: str) -> F
     Raises:
         UsageError: It lacks what an evaluation needs.
     """
-    files = facts.files or frozenset()
     if facts.problem:
         raise UsageError(f"{name} cannot be loaded: {facts.problem}", where=where, fix="save or download it again")
     if facts.adapter is not None:
-        return _adapter(name, facts, files, offline=offline)
-    if facts.config is None:
-        raise UsageError(f"{name} holds no model: it has no config.json", where=where, fix="name the folder of a model")
-    if not any(each.endswith(WEIGHTS) for each in files):
-        raise UsageError(f"{name} holds no weights", where=where, fix="save or download the model again")
-    if not VOCABULARIES & files:
-        fix = "save the tokenizer into the same folder: `tokenizer.save_pretrained(folder)`"
-        raise UsageError(f"{name} has no tokenizer", where=where, fix=fix)
-    classifies = any(HEAD in str(each) for each in facts.config.get("architectures") or ())
+        return _adapter(name, facts, facts.adapter, offline=offline)
+    config = _config_of_whole(name, facts, where)
+    classifies = any(HEAD in str(each) for each in config.get("architectures") or ())
     return FoundModel(
         name=name,
-        source=ModelSource(path=name, tokenizer=name, classifies=classifies, is_vision=is_vision(facts.config)),
+        source=ModelSource(path=name, tokenizer=name, classifies=classifies, is_vision=is_vision(config)),
         identity=_identity(name, facts),
         template=facts.chat_template,
-        labels=_labels(facts.config) if classifies else (),
+        labels=_labels(config) if classifies else (),
     )
 
 
-def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bool) -> FoundModel:
-    adapter: Mapping[str, Any] = facts.adapter or {}
-    named = str(adapter.get("base_model_name_or_path") or "")
-    key = f"{name}/adapter_config.json"
-    if not named:
-        fix = "add the base's folder or Hub id as `base_model_name_or_path`"
-        raise UsageError(f"the adapter {name} does not name its base", where=key, fix=fix)
-    beside = expanded(name) / named
-    path = str(beside) if not is_there(expanded(named)) and is_there(beside) else named
-    try:
-        base = found_model(path, model_facts(path, offline=offline, where=key), offline=offline, where=key)
-    except UsageError as error:
-        raise UsageError(f"the base of the adapter {name}: {error.what}", where=key, fix=error.fix) from error
-    if base.source.adapter is not None:
-        fix = f"merge {path} into its base with `holdfast export`, and name the result in adapter_config.json"
-        raise UsageError(f"the base of the adapter {name} is an adapter itself: {path}", where=key, fix=fix)
-    tokenizer = name if VOCABULARIES & files else base.source.tokenizer
+def _config_of_whole(name: str, facts: ModelFacts, where: str) -> Mapping[str, Any]:
+    """Return the configuration of a model that has all its files.
+
+    Raises:
+        UsageError: It has no configuration, no weights or no tokenizer.
+    """
+    if facts.config is None:
+        raise UsageError(f"{name} holds no model: it has no config.json", where=where, fix="name the folder of a model")
+    if not any(each.endswith(WEIGHTS) for each in facts.files or ()):
+        raise UsageError(f"{name} holds no weights", where=where, fix="save or download the model again")
+    if not _has_tokenizer(facts):
+        fix = "save the tokenizer into the same folder: `tokenizer.save_pretrained(folder)`"
+        raise UsageError(f"{name} has no tokenizer", where=where, fix=fix)
+    return facts.config
+
+
+def _has_tokenizer(facts: ModelFacts) -> bool:
+    return not VOCABULARIES.isdisjoint(facts.files or ())
+
+
+def _adapter(name: str, facts: ModelFacts, adapter: Mapping[str, Any], *, offline: bool) -> FoundModel:
+    base = _base_of(name, adapter, offline=offline)
     classifies = adapter.get("task_type") == CLASSIFIES
     return FoundModel(
         name=name,
         source=ModelSource(
             path=base.source.path,
             adapter=name,
-            tokenizer=tokenizer,
+            tokenizer=name if _has_tokenizer(facts) else base.source.tokenizer,
             template=None if facts.chat_template else base.template,
             classifies=classifies or base.source.classifies,
             is_vision=base.source.is_vision,
@@ -111,8 +109,39 @@ def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bo
         identity=f"{base.identity} {_identity(name, facts)}",
         template=facts.chat_template or base.template,
         labels=base.labels,
-        base=None if classifies else path,
+        base=None if classifies else base.name,
     )
+
+
+def _base_of(name: str, adapter: Mapping[str, Any], *, offline: bool) -> FoundModel:
+    """Return the base of an adapter.
+
+    Raises:
+        UsageError: It is not named or not there, it lacks something, or it is an adapter itself.
+    """
+    key = f"{name}/adapter_config.json"
+    path = _path_of_base(name, str(adapter.get("base_model_name_or_path") or ""), key)
+    try:
+        base = found_model(path, model_facts(path, offline=offline, where=key), offline=offline, where=key)
+    except UsageError as error:
+        raise UsageError(f"the base of the adapter {name}: {error.what}", where=key, fix=error.fix) from error
+    if base.source.adapter is not None:
+        fix = f"merge {path} into its base with `holdfast export`, and name the result in adapter_config.json"
+        raise UsageError(f"the base of the adapter {name} is an adapter itself: {path}", where=key, fix=fix)
+    return base
+
+
+def _path_of_base(name: str, named: str, key: str) -> str:
+    """Return the path of a base, or its name on the Hub; a relative path may start in the adapter's folder.
+
+    Raises:
+        UsageError: The adapter does not name it.
+    """
+    if not named:
+        fix = "add the base's folder or Hub id as `base_model_name_or_path`"
+        raise UsageError(f"the adapter {name} does not name its base", where=key, fix=fix)
+    beside = expanded(name) / named
+    return str(beside) if not is_there(expanded(named)) and is_there(beside) else named
 
 
 def _labels(config: Mapping[str, Any]) -> tuple[str, ...]:
