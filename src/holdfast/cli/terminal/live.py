@@ -63,20 +63,26 @@ class LiveView:
     def observe(self, _state: RunState, events: Sequence[Event]) -> None:
         """Show new events. Of those before the first call, and those that were not read until then, only the resulting state is shown."""
         if self.progress.state.folder:
-            late = [event for event in events if self._is_late(event)]
-            for event in events:
-                self.progress = follow([event], self.progress)
-                if event not in late:
-                    self._show_event(event)
-            if late:
-                self._say(render_standing(self.progress))
-            if any(isinstance(event, Polled | Reported) for event in events):
-                self._since_s = None
+            self._show_new(events)
         else:
             self.progress = follow(events)
             self._since_s = self._now_s() if self.progress.state.current else None
             self._say(render_standing(self.progress))
         self._refresh()
+
+    def _show_new(self, events: Sequence[Event]) -> None:
+        """Show the events since the last call; of those that are read late, only the resulting state."""
+        late = False
+        for event in events:
+            self.progress = follow([event], self.progress)
+            if self._is_late(event):
+                late = True
+            else:
+                self._show_event(event)
+        if late:
+            self._say(render_standing(self.progress))
+        if any(isinstance(event, Polled | Reported) for event in events):
+            self._since_s = None
 
     def write(self, stream: Literal["stdout", "stderr"], chunk: bytes) -> None:
         """Show what the training process wrote, as a terminal would show it, without noise."""
@@ -100,12 +106,19 @@ class LiveView:
             self._end_streams()
         line = render_news(event, self.progress, self._now_s())
         if isinstance(event, Polled):
-            before, self._polled = self._polled, line.plain if line else ""
-            line = line if self._polled != before else None  # one outage or one phase has many polls
-        is_step = isinstance(event, Reported) and isinstance(event.training_event, StepDone)
-        if line and not (is_step and self._live):  # the panel shows each step
+            line = self._if_changed(line)
+        if line and not self._is_on_panel(event):
             self._release_bars()
             self._say(line)
+
+    def _if_changed(self, line: Text | None) -> Text | None:
+        """Return the line of a poll unless the last poll had the same: one outage or one phase has many polls."""
+        before, self._polled = self._polled, line.plain if line else ""
+        return line if self._polled != before else None
+
+    def _is_on_panel(self, event: Event) -> bool:
+        """True of a step, which the panel shows, if there is one."""
+        return self._live is not None and isinstance(event, Reported) and isinstance(event.training_event, StepDone)
 
     def _release_bars(self) -> None:
         """Print the bars that reached their end, so that they stand before what happened after them."""

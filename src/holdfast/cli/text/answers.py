@@ -5,6 +5,7 @@ Each function takes a result and returns text with colours; whatever prints it r
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from click import style
 
@@ -16,7 +17,7 @@ from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.run.resuming import RESTORED
 from holdfast.engine.units import render_duration, render_number
-from holdfast.results.attempt import AttemptRecovery, AttemptResult, AttemptResume
+from holdfast.results.attempt import AttemptRecovery, AttemptResult, AttemptResume, ChosenCheckpoint
 from holdfast.results.plan import EstimateRange
 from holdfast.results.run import RunResult, RunsResult, VerifyResult
 
@@ -51,49 +52,60 @@ def render_run(result: RunResult) -> str:
         lines = [render_rehearsal(result.rehearsal), "", *lines]
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    short = [("short run", result.short_run)] if result.short_run else []
-    entries = [
-        *short,
-        *_schedule(result),
-        *(("trouble", each.text) for attempt in result.attempts[-1:] for each in attempt.troubles),
-        *_cost(result),
-        *_evaluated(result),
-        *_exported(result),
-        *_places(result),
-        *((each.label, each.command) for each in result.next),
-    ]
-    return "\n".join([*lines, *_entries(entries)])
+    return "\n".join([*lines, *_entries([*_trouble_entries(result), *_end_entries(result)])])
 
 
-def _schedule(result: RunResult) -> list[tuple[str, str]]:
-    return [("schedule", f"{result.schedule} on {result.asked.backend}")] if result.schedule else []
+def _trouble_entries(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield the short run that came first, the schedule, and the trouble of the last attempt."""
+    if result.short_run:
+        yield "short run", result.short_run
+    yield from _schedule(result)
+    for attempt in result.attempts[-1:]:
+        yield from (("trouble", each.text) for each in attempt.troubles)
 
 
-def _cost(result: RunResult) -> list[tuple[str, str]]:
-    return [("cost", f"about ${result.cost_usd:.2f}")] if result.cost_usd else []
+def _schedule(result: RunResult) -> Iterator[tuple[str, str]]:
+    if result.schedule:
+        yield "schedule", f"{result.schedule} on {result.asked.backend}"
+
+
+def _end_entries(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield what came of a run: its cost, what its model is worth, where everything is, and what to do next."""
+    if result.cost_usd:
+        yield "cost", f"about ${result.cost_usd:.2f}"
+    yield from _evaluated(result)
+    yield from _exported(result)
+    yield from _places(result)
+    yield from ((each.label, each.command) for each in result.next)
 
 
 def render_show(result: RunResult) -> str:
     """Return everything that the ledger has about a run."""
-    entries = [
-        *([("job", _job_words(result.asked))] if result.asked.target else []),
-        *([("for", result.asked.scenario.describe())] if result.asked.scenario else []),
-        ("started", _moment(result.started_at)),
-        *_schedule(result),
-        *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
-        *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),
-        *([("remaining", _remaining(result.remaining_s))] if result.remaining_s else []),
-        *([("metrics", _measures(result.metrics))] if result.metrics else []),
-        *_cost(result),
-        *_evaluated(result),
-        *_exported(result),
-        *_places(result),
-        *((each.label, each.command) for each in result.next),
-        *(("older", f"holdfast show {each}") for each in reversed(result.others or ())),
-    ]
+    older = (("older", f"holdfast show {each}") for each in reversed(result.others or ()))
+    entries = [*_start_entries(result), *_progress_entries(result), *_end_entries(result), *older]
     because = [f"  {result.because}"] if result.because else []
-    reasons = [line for reason in result.refusal or () for line in render_refusal(reason)]
+    reasons = chain.from_iterable(map(render_refusal, result.refusal or ()))
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
+
+
+def _start_entries(result: RunResult) -> Iterator[tuple[str, str]]:
+    if result.asked.target:
+        yield "job", _job_words(result.asked)
+    if result.asked.scenario:
+        yield "for", result.asked.scenario.describe()
+    yield "started", _moment(result.started_at)
+    yield from _schedule(result)
+    if result.rehearsed:
+        yield "rehearsal", result.rehearsed
+
+
+def _progress_entries(result: RunResult) -> Iterator[tuple[str, str]]:
+    for attempt in result.attempts:
+        yield from _attempt_entries(attempt)
+    if result.remaining_s:
+        yield "remaining", _remaining(result.remaining_s)
+    if result.metrics:
+        yield "metrics", _measures(result.metrics)
 
 
 def _remaining(left: EstimateRange) -> str:
@@ -191,11 +203,7 @@ def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
     yield from _resume_entries(attempt)
     if attempt.best:
-        value = "" if attempt.best.value is None else f" {render_number(attempt.best.value)}"
-        yield (
-            "best",
-            f"{short_path(attempt.best.path)}, by {attempt.best.metric}{value}: the model is this checkpoint's",
-        )
+        yield "best", _best(attempt.best)
     for trouble in attempt.troubles:
         yield "trouble", f"step {trouble.step}: {trouble.text}"
     if attempt.diagnosis:
@@ -203,13 +211,23 @@ def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
         if attempt.diagnosis.where:
             yield "where", attempt.diagnosis.where
     if attempt.recovery:
-        edits = [render_edit(each).partition(" ")[2] for each in attempt.remedy or ()]
-        yield "changed", "; ".join([*edits, *_else_changed(attempt.recovery)]) or "nothing"
-        yield "because", attempt.recovery.because
-        for each in attempt.recovery.differs:
-            yield "differs", each
-        if attempt.recovery.undo:
-            yield "undo", attempt.recovery.undo
+        yield from _recovery_entries(attempt, attempt.recovery)
+
+
+def _best(best: ChosenCheckpoint) -> str:
+    value = "" if best.value is None else f" {render_number(best.value)}"
+    return f"{short_path(best.path)}, by {best.metric}{value}: the model is this checkpoint's"
+
+
+def _recovery_entries(attempt: AttemptResult, recovery: AttemptRecovery) -> Iterator[tuple[str, str]]:
+    """Yield what is changed for the next attempt, and why."""
+    edits = [render_edit(each).partition(" ")[2] for each in attempt.remedy or ()]
+    yield "changed", "; ".join([*edits, *_else_changed(recovery)]) or "nothing"
+    yield "because", recovery.because
+    for each in recovery.differs:
+        yield "differs", each
+    if recovery.undo:
+        yield "undo", recovery.undo
 
 
 def _resume_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:

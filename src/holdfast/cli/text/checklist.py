@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.text.drawing import drawn
-from holdfast.results.check import ChecklistItem, CheckResult, ItemVerdict
+from holdfast.results.check import ChecklistEvidence, ChecklistItem, CheckResult, ItemVerdict
 
 STYLES = {
     ItemVerdict.PASS: "green",
@@ -45,7 +45,12 @@ def _because(row: ChecklistItem, path: str) -> str:
     first = row.evidence[0]
     if row.verdict is ItemVerdict.UNKNOWN and first.code:
         return row.because  # which names the rules that were not checked
-    where = f"line {first.line}" if first.path == path else f"{first.path}:{first.line}"
     more = f", and {len(row.evidence) - 1} more" if len(row.evidence) > 1 else ""
-    label = " ".join(part for part in (first.code, where if first.line else "") if part)
+    label = _label(first, path)
     return f"{label}: {row.because}{more}" if label else f"{row.because}{more}"
+
+
+def _label(evidence: ChecklistEvidence, path: str) -> str:
+    """Return the rule and the line of a finding, as far as there are any; of another file, with its path."""
+    where = f"line {evidence.line}" if evidence.path == path else f"{evidence.path}:{evidence.line}"
+    return " ".join(filter(None, (evidence.code, where if evidence.line else "")))

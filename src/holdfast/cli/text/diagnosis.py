@@ -1,6 +1,6 @@
 """The result of `diagnose` as text: the cause first, then the lines that show it, and what to do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 from typing import Any, Final
 
@@ -152,12 +152,16 @@ def _cause(cause: ReportedCause, job: DiagnosedJob | None) -> Iterator[str]:
 
 def _edits(cause: ReportedCause, job: DiagnosedJob | None) -> list[str]:
     """Return the changes in words: of a job file's keys, or of a script's arguments, which has no other keys."""
-    # A log alone does not show whether a setting is there that an edit removes.
-    edits = [each for each in cause.remedy or () if job or each.action != "remove" or each.before is not None]
+    edits = _applicable(cause.remedy or (), job)
     if job and kind_of(job.path) == JOB:
-        return [render_edit(each) for each in edits]
+        return list(map(render_edit, edits))
     settings = [each for each in edits if each.key.startswith(TRAIN)]
     return [render_edit(structs.replace(each, key=each.key.removeprefix(TRAIN))) for each in settings]
+
+
+def _applicable(edits: Iterable[RemedyEdit], job: DiagnosedJob | None) -> list[RemedyEdit]:
+    """Return the edits, but for those that remove a setting if a log alone does not show that it is there."""
+    return [each for each in edits if job or each.action != "remove" or each.before is not None]
 
 
 def render_edit(remedy: RemedyEdit) -> str:

@@ -11,6 +11,8 @@ from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import (
     BaseFigure,
     BenchmarkDetails,
+    BestCheckpoint,
+    EvaluatedCheckpoint,
     EvaluatedDataset,
     EvaluateResult,
     EvaluationFigure,
@@ -48,10 +50,7 @@ def _answer(prompt: str, answer: str, base: str) -> Iterator[str]:
 
 
 def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]:
-    count = render_counted(dataset.rows, "row")
-    of = f"{count} of {dataset.of:,}" if dataset.rows != dataset.of else count
-    name = f"{dataset.dataset}, {dataset.split}" if dataset.split else dataset.dataset
-    yield style(f"{name}: {dataset.task}, {of}", bold=True)
+    yield style(_title(dataset), bold=True)
     if dataset.benchmark:
         yield f"  {_benchmark(dataset.benchmark)}"
     shortest, median, longest = dataset.lengths
@@ -59,14 +58,39 @@ def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
     if dataset.labels:
         yield f"  labels: {', '.join(f'{name} {number:,}' for name, number in dataset.labels.items())}"
     yield from _remarks(dataset)
-    metrics = {metric.name for metric in result.metrics}
-    figures = [each for each in result.results if each.dataset == dataset.dataset and each.metric in metrics]
-    width = min(WIDEST, max((len(_name(each)) for each in figures), default=0))
+    figures = _own_figures(result, dataset)
+    width = _width(figures)
     for each in figures:
         yield from _figure(each, width)
+    yield from _small_confusion(dataset)
+    yield from _leaked(result, dataset, width)
+    yield from _worst_rows(result, dataset)
+
+
+def _title(dataset: EvaluatedDataset) -> str:
+    count = render_counted(dataset.rows, "row")
+    of = f"{count} of {dataset.of:,}" if dataset.rows != dataset.of else count
+    name = f"{dataset.dataset}, {dataset.split}" if dataset.split else dataset.dataset
+    return f"{name}: {dataset.task}, {of}"
+
+
+def _own_figures(result: EvaluateResult, dataset: EvaluatedDataset) -> list[EvaluationFigure]:
+    """Return the figures of a dataset whose metrics are defined in the result."""
+    metrics = {metric.name for metric in result.metrics}
+    return [each for each in result.results if each.dataset == dataset.dataset and each.metric in metrics]
+
+
+def _width(figures: Sequence[EvaluationFigure]) -> int:
+    """Return the columns that the names of figures take."""
+    return min(WIDEST, max((len(_name(each)) for each in figures), default=0))
+
+
+def _small_confusion(dataset: EvaluatedDataset) -> Iterator[str]:
     if dataset.confusion and len(dataset.confusion.labels) <= MOST_LABELS:
         yield from _confusion(dataset.confusion.labels, dataset.confusion.counts)
-    yield from _leaked(result, dataset, width)
+
+
+def _worst_rows(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]:
     worst = [each for each in result.worst if each.dataset == dataset.dataset]
     if worst:
         yield f"  worst rows, by {worst[0].metric}:"
@@ -169,12 +193,21 @@ def _worst(row: WorstRow, *, is_task: bool) -> Iterator[str]:
     beside = f", base {spell_figure(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {spell_figure(row.value)}{beside}"
     prompt = _end_of(row.prompt) if is_task else row.prompt
-    texts = {"prompt": prompt, "reference": row.reference}
-    has_base = bool(row.base_answer or (row.reference and beside))
-    answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
-    shown = {name: _shortened(text) for name, text in texts.items() if text}
-    shown |= {name: _shortened(text) or "(empty)" for name, text in answers.items()}
-    yield from (f"      {name:9}  {text}" for name, text in shown.items())
+    for name, text in (("prompt", prompt), ("reference", row.reference)):
+        if text:
+            yield f"      {name:9}  {_shortened(text)}"
+    yield f"      {'answer':9}  {_shown_answer(row.answer)}"
+    if _has_base_answer(row):
+        yield f"      {'base':9}  {_shown_answer(row.base_answer)}"
+
+
+def _shown_answer(text: str) -> str:
+    return _shortened(text) or "(empty)"
+
+
+def _has_base_answer(row: WorstRow) -> bool:
+    """True if the base answered: an empty answer counts if there is a reference and the answer was scored."""
+    return bool(row.base_answer or (row.reference and row.base_value is not None))
 
 
 def _end_of(text: str) -> str:
@@ -190,21 +223,33 @@ def _shortened(text: str) -> str:
 
 def _checkpoints(result: EvaluateResult) -> Iterator[str]:
     """Yield the best on each dataset, and each checkpoint's value beside the final model's."""
+    checkpoints = result.checkpoints or ()
     for best in result.best or ():
-        name = "the final model" if best.step is None else f"checkpoint-{best.step}"
-        doubt = f", {best.verdict} beside the final model" if best.verdict else ""
-        yield style(f"best on {best.dataset} by {best.metric}: {name}, {spell_figure(best.value)}{doubt}", bold=True)
-        for each in result.checkpoints or ():
-            for figure in each.figures:
-                if (figure.dataset, figure.metric) == (best.dataset, best.metric):
-                    beside = f"  {figure.base.verdict}" if figure.base else ""
-                    interval = (
-                        f"({spell_figure(figure.low)} to {spell_figure(figure.high)})" if figure.low is not None else ""
-                    )
-                    yield f"  checkpoint-{each.step}  {spell_figure(figure.value)}  {interval}{beside}"
-    for each in result.checkpoints or ():
+        yield style(_best(best), bold=True)
+        yield from _checkpoint_figures(best, checkpoints)
+    for each in checkpoints:
         if each.because:
             yield style(f"checkpoint-{each.step}: {each.because}", fg="yellow")
+
+
+def _best(best: BestCheckpoint) -> str:
+    name = "the final model" if best.step is None else f"checkpoint-{best.step}"
+    doubt = f", {best.verdict} beside the final model" if best.verdict else ""
+    return f"best on {best.dataset} by {best.metric}: {name}, {spell_figure(best.value)}{doubt}"
+
+
+def _checkpoint_figures(best: BestCheckpoint, checkpoints: Sequence[EvaluatedCheckpoint]) -> Iterator[str]:
+    """Yield the value of each checkpoint by which the best was chosen."""
+    for each in checkpoints:
+        for figure in each.figures:
+            if (figure.dataset, figure.metric) == (best.dataset, best.metric):
+                yield f"  checkpoint-{each.step}  {_beside_final(figure)}"
+
+
+def _beside_final(figure: EvaluationFigure) -> str:
+    beside = f"  {figure.base.verdict}" if figure.base else ""
+    interval = f"({spell_figure(figure.low)} to {spell_figure(figure.high)})" if figure.low is not None else ""
+    return f"{spell_figure(figure.value)}  {interval}{beside}"
 
 
 def _failed(result: EvaluateResult) -> Iterator[str]:

@@ -81,10 +81,7 @@ def _cause(fault: RehearsedFault) -> str:
 
 def _what_follows(fault: RehearsedFault) -> Iterator[str]:
     """Yield what the run does, and how that ends."""
-    if fault.action == "stops":
-        yield "stops: " + (fault.verdict or "").rpartition(NO_OTHER)[2].removeprefix("stopped by ")
-    if fault.action == "finishes":
-        yield "does not notice"
+    yield from _ending(fault)
     yield from (f"ignores {each}" for each in fault.passed_over)
     yield from _continues(fault)
     if fault.played:
@@ -92,6 +89,14 @@ def _what_follows(fault: RehearsedFault) -> Iterator[str]:
     yield from fault.differs
     if fault.because and fault.status in ("loses", "fails"):
         yield style(fault.because, fg="red")
+
+
+def _ending(fault: RehearsedFault) -> Iterator[str]:
+    """Yield that the run stops, or that it finishes all the same."""
+    if fault.action == "stops":
+        yield "stops: " + (fault.verdict or "").rpartition(NO_OTHER)[2].removeprefix("stopped by ")
+    if fault.action == "finishes":
+        yield "does not notice"
 
 
 def _continues(fault: RehearsedFault) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Findings and skips as people read them, in the format of compilers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
@@ -14,8 +15,10 @@ from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK
 from holdfast.engine.units import render_counted
 from holdfast.results.check import (
+    AppliedFix,
     CheckResult,
     ReportedFinding,
+    ReportedFix,
     ReportedSkip,
     RuleCount,
     SuppressedFinding,
@@ -136,18 +139,34 @@ def _excerpt(finding: ReportedFinding, line: str, colour: str) -> Iterator[str]:
     yield f"    {style(' ' * len(number) + ' |', dim=True)} {margin}{mark}"
 
 
+def count_by_severity(severities: Sequence[Severity]) -> tuple[list[str], str]:
+    """Return how many findings there are of each severity, in words, and the colour of the most severe."""
+    present = [grade for grade in COLOURS if grade in severities]
+    counts = [render_counted(severities.count(grade), grade) for grade in present]
+    return counts, COLOURS[present[0]] if present else "green"
+
+
 def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]:
     """Yield the rules that were not checked: each by name, or in one line; of many targets, only those with findings.
 
     A rule that several jobs of a target, or several reasons, keep from being checked counts once, with the first reason.
     """
-    skipped = list({skip.code: skip for skip in reversed(target.skipped)}.values())[::-1]
+    skipped = _distinct(target.skipped)
     if verbose or len(skipped) == 1:
-        yield from dict.fromkeys(_skip(skip, target.path) for skip in target.skipped)
+        yield from dict.fromkeys(map(partial(_skip, path=target.path), target.skipped))
     elif skipped and (alone or target.findings):
-        reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skipped)
-        counted = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
-        yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {counted}; --verbose names them"
+        count = style(f"{len(skipped)} rules skipped", dim=True)
+        yield f"{target.path}: {count}: {_counted_reasons(skipped)}; --verbose names them"
+
+
+def _counted_reasons(skips: Sequence[ReportedSkip]) -> str:
+    reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skips)
+    return "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
+
+
+def _distinct(skips: Sequence[ReportedSkip]) -> list[ReportedSkip]:
+    """Return the first skip of each rule."""
+    return list({skip.code: skip for skip in reversed(skips)}.values())[::-1]
 
 
 def _skip(skip: ReportedSkip, path: str) -> str:
@@ -172,21 +191,20 @@ def _assumed(target: TargetResult, *, verbose: bool) -> str:
 
 def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:
     """Yield the versions that targets were checked against; targets with the same versions, for the same reason, share a line."""
+    return (style(group.render(), dim=True) for group in _shared_versions(targets))
+
+
+def _shared_versions(targets: Sequence[TargetResult]) -> "list[_SharedVersions]":
+    """Return the targets in groups that agree on their versions."""
     groups: list[_SharedVersions] = []
     for target in targets:
-        resolved, because = target.resolved, target.because
-        if resolved:
-            ground = next((each for each in groups if each.carries(because, resolved)), None)
-            if ground is None:
-                groups.append(ground := _SharedVersions(because))
-            ground.versions.update(resolved)
-            ground.paths.append(target.path)
-    for ground in groups:
-        which = ground.paths[0] if len(ground.paths) == 1 else render_counted(len(ground.paths), "file")
-        versions = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
-        yield style(
-            f"{which}: checked against {versions}" + (f" ({ground.because})" if ground.because else ""), dim=True
-        )
+        if target.resolved:
+            group = next((each for each in groups if each.carries(target.because, target.resolved)), None)
+            if group is None:
+                groups.append(group := _SharedVersions(target.because))
+            group.versions.update(target.resolved)
+            group.paths.append(target.path)
+    return groups
 
 
 @dataclass
@@ -200,19 +218,29 @@ class _SharedVersions:
     def carries(self, because: str, versions: Mapping[str, str]) -> bool:
         return self.because == because and all(self.versions.get(name, it) == it for name, it in versions.items())
 
+    def render(self) -> str:
+        which = self.paths[0] if len(self.paths) == 1 else render_counted(len(self.paths), "file")
+        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return f"{which}: checked against {versions}" + (f" ({self.because})" if self.because else "")
+
 
 def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
-    fixes_made = [target.fixed for target in targets if target.fixed is not None]
-    if fixes_made:
-        fixed = list(chain.from_iterable(fixes_made))
-        verb = "Fixed" if all(target.diff is None for target in targets) else "Would fix"
-        counts = Counter(finding.code for finding in fixed)
-        which = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
-        what = f"{verb} {render_counted(len(fixed), 'finding')}"
-        yield style(f"{what} ({which})" if which else what, fg="green" if fixed else None)
-        return
-    every = ((target.path, finding.fix) for target in targets for finding in target.findings)
-    fixes = [(path, fix) for path, fix in every if fix and not fix.by_hand]
+    fixed = [target.fixed for target in targets if target.fixed is not None]
+    return _fixed(targets, list(chain.from_iterable(fixed))) if fixed else _fixable(targets)
+
+
+def _fixed(targets: Sequence[TargetResult], fixed: Sequence[AppliedFix]) -> Iterator[str]:
+    """Yield how many findings were fixed, or would be, and of which rules."""
+    verb = "Fixed" if all(target.diff is None for target in targets) else "Would fix"
+    counts = Counter(finding.code for finding in fixed)
+    which = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
+    what = f"{verb} {render_counted(len(fixed), 'finding')}"
+    yield style(f"{what} ({which})", fg="green") if fixed else style(what)
+
+
+def _fixable(targets: Sequence[TargetResult]) -> Iterator[str]:
+    """Yield how many fixes there are, and which options apply them."""
+    fixes = list(_fixes(targets))
     writable = [fix.safe for path, fix in fixes if path not in UNWRITABLE]
     safe, unsafe = writable.count(True), writable.count(False)
     applicable = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
@@ -221,18 +249,35 @@ def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
         yield f"{counted}; --diff shows what changes"
 
 
+def _fixes(targets: Sequence[TargetResult]) -> Iterator[tuple[str, ReportedFix]]:
+    """Yield the fixes that can be applied, each with the path of its target."""
+    for target in targets:
+        for finding in target.findings:
+            if finding.fix and not finding.fix.by_hand:
+                yield target.path, finding.fix
+
+
 def _summary(result: CheckResult) -> str:
-    targets = result.targets
-    grades = [finding.severity for target in targets for finding in target.findings]
-    counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
-    colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
+    summary, colour = _outcome_in_words(result.targets)
+    files = render_counted(len(result.targets), "file")
+    return "; ".join([f"{style(summary, fg=colour, bold=True)} in {files}", *_beside(result)])
+
+
+def _outcome_in_words(targets: Sequence[TargetResult]) -> tuple[str, str]:
+    """Return the counts of findings in words, or that there are none, with a colour."""
     if not targets:
-        counts, colour = ["nothing to check"], "yellow"
-    settings_unchecked = any(_is_about_training(skip) for target in targets for skip in target.skipped)
-    if not counts and settings_unchecked:
-        counts, colour = ["no problems found in what was checked"], "yellow"
-    summary = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
-    return "; ".join([f"{summary} in {render_counted(len(targets), 'file')}", *_beside(result)])
+        return "nothing to check", "yellow"
+    findings = chain.from_iterable(target.findings for target in targets)
+    counts, colour = count_by_severity([finding.severity for finding in findings])
+    if counts:
+        return ", ".join(counts), colour
+    if any(map(_lacks_settings, targets)):
+        return "no problems found in what was checked", "yellow"
+    return "no problems found", colour
+
+
+def _lacks_settings(target: TargetResult) -> bool:
+    return any(map(_is_about_training, target.skipped))
 
 
 def _is_about_training(skip: ReportedSkip) -> bool:
@@ -243,14 +288,28 @@ def _is_about_training(skip: ReportedSkip) -> bool:
 def _beside(result: CheckResult) -> Iterator[str]:
     """Yield the facts that the counts of findings leave out."""
     targets = result.targets
-    if skipped := sum(len({skip.code for skip in target.skipped}) for target in targets):
-        about = sum(len({each.code for each in target.skipped if _is_about_training(each)}) for target in targets)
-        told = f", {about} of them about settings of the training" if about else ""
-        yield f"{render_counted(skipped, 'rule')} not checked{told}"
+    yield from _unchecked_rules(targets)
     if any(target.unasked for target in targets):
         yield "the Hub was not contacted: only files that you name are checked against it"
     if suppressed := sum(len(target.suppressed) for target in targets):
         yield f"{render_counted(suppressed, 'finding')} suppressed by comments"
+    yield from _unchecked_files(result)
+
+
+def _unchecked_rules(targets: Sequence[TargetResult]) -> Iterator[str]:
+    skipped = _count_rules(target.skipped for target in targets)
+    about_training = _count_rules(filter(_is_about_training, target.skipped) for target in targets)
+    of_these = f", {about_training} of them about settings of the training" if about_training else ""
+    if skipped:
+        yield f"{render_counted(skipped, 'rule')} not checked{of_these}"
+
+
+def _count_rules(skips: Iterable[Iterable[ReportedSkip]]) -> int:
+    """Return how many rules were skipped: each once a target."""
+    return sum(len({skip.code for skip in of_target}) for of_target in skips)
+
+
+def _unchecked_files(result: CheckResult) -> Iterator[str]:
     if passed := len(result.passed_over):
         yield f"{render_counted(passed, 'file')} not checked"
     if others := result.others:

@@ -1,13 +1,14 @@
 """The result of `inspect` as text: the format of a dataset, its problems, the methods that it fits, and its tokens."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from click import style
 
 from holdfast.cli.text.drawing import drawn
-from holdfast.cli.text.findings import COLOURS
+from holdfast.cli.text.findings import COLOURS, count_by_severity
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
 from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
@@ -61,8 +62,12 @@ def _lines(result: InspectResult) -> Iterator[str]:
 
 
 def _is_unread(result: InspectResult) -> bool:
-    """True if there are no rows to say anything of but why: no such split, or nothing that can be read."""
-    return not result.dataset.columns and any(each.severity is Severity.ERROR for each in result.problems)
+    """True if there are no rows, but only the reason: no such split, or nothing that can be read."""
+    return not result.dataset.columns and _has_errors(result)
+
+
+def _has_errors(result: InspectResult) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in result.problems)
 
 
 def _about(result: InspectResult) -> Iterator[str]:
@@ -149,12 +154,17 @@ def _columns(dataset: InspectedDataset) -> Iterator[str]:
     listed = [(name if name == name.strip() else repr(name), kind) for name, kind in list(columns.items())[:LISTED]]
     wide = max((len(name) for name, _ in listed), default=0)
     for name, kind in listed:
-        short = NOTED.get(kind, kind) if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
-        note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
-        lacking = "".join(f"  {told}" for told in _lacking(dataset, name))
-        yield f"  {name:{wide}}  {style(short, dim=True)}{note}{style(lacking, fg='yellow')}"
+        yield f"  {name:{wide}}  {_column(name, kind, dataset)}"
     if len(columns) > LISTED:
         yield f"  and {len(columns) - LISTED} more columns"
+
+
+def _column(name: str, kind: str, dataset: InspectedDataset) -> str:
+    """Return the type of a column, and what is unusual about it."""
+    short = NOTED.get(kind, kind) if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
+    note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
+    lacking = "".join(f"  {each}" for each in _lacking(dataset, name))
+    return f"{style(short, dim=True)}{note}{style(lacking, fg='yellow')}"
 
 
 def _what(result: InspectResult) -> str:
@@ -166,23 +176,38 @@ def _what(result: InspectResult) -> str:
 
 def _methods(result: InspectResult) -> Iterator[str]:
     """Yield a line for each method, or only for the requested one."""
-    method_wanted, shown = result.method, _shown_mapping(result)
-    faulty = any(problem.severity is Severity.ERROR for problem in result.problems)
+    shown = _shown_mapping(result)
     for method, found in result.methods.items():
-        if method_wanted and method != method_wanted:
-            continue
-        if found.ready:
-            caveat = f", but {found.caveat}" if found.caveat else ""
-            colour = "yellow" if faulty or caveat else "green"
-            once = ", once the errors below are corrected" if faulty else ""
-            yield f"{style('ready', fg=colour)} {method}{once}{caveat}{_mapped(method, found, shown)}"
-        else:
-            yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
-            if method_wanted and found.unmapped:
-                yield f"      no mapping: {found.unmapped}"
-    if not method_wanted:
-        reads = [found.unmapped for found in result.methods.values() if found.field and found.unmapped]
-        yield from (f"      {reading}" for reading in reads[:1])
+        if not result.method or method == result.method:
+            mapped = _mapped(method, found, shown)
+            yield f"{_ready(method, found, result)}{mapped}" if found.ready else f"{_unready(method, found)}{mapped}"
+    if result.method:
+        yield from _unmapped(result.methods[result.method])
+    else:
+        yield from _first_reading(result.methods.values())
+
+
+def _ready(method: str, found: MethodReadiness, result: InspectResult) -> str:
+    faulty = _has_errors(result)
+    caveat = f", but {found.caveat}" if found.caveat else ""
+    once = ", once the errors below are corrected" if faulty else ""
+    return f"{style('ready', fg='yellow' if faulty or caveat else 'green')} {method}{once}{caveat}"
+
+
+def _unready(method: str, found: MethodReadiness) -> str:
+    return f"{style('not', fg='yellow')}   {method}: {found.because}"
+
+
+def _unmapped(found: MethodReadiness) -> Iterator[str]:
+    """Yield why the requested method has no mapping."""
+    if found.unmapped and not found.ready:
+        yield f"      no mapping: {found.unmapped}"
+
+
+def _first_reading(methods: Iterable[MethodReadiness]) -> Iterator[str]:
+    """Yield how the rows within a column could be read, from the first method that says so."""
+    reads = (found.unmapped for found in methods if found.field and found.unmapped)
+    yield from (f"      {reading}" for reading in islice(reads, 1))
 
 
 def _mapped(method: str, readiness: MethodReadiness, shown: str | None) -> str:
@@ -266,33 +291,50 @@ def _shown_mapping(result: InspectResult) -> str | None:
 def _outcome(result: InspectResult) -> Iterator[str]:
     """Yield the summary: problems of the rows, and whether a method can train on them."""
     yield ""
-    grades = [problem.severity for problem in result.problems]
-    counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
-    colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
-    not_ready = _not_ready(result)
-    parts = [style(", ".join(counts), fg=colour)] if counts else []
-    parts += [style(not_ready, fg="red" if result.method else "yellow")] if not_ready else []
-    if skipped := len(_skipped(result)):
-        parts += [style(f"{render_counted(skipped, 'rule')} skipped", fg="yellow")]
-        parts += [] if result.problems else ["no other row problems found"]
-    parts = parts or [style("No row problems found", fg="green")]
-    parts += [style("tokens not counted", fg="yellow")] if result.untold else []
+    parts = [*_outcome_parts(result)] or [style("No row problems found", fg="green")]
+    if result.untold:
+        parts.append(style("tokens not counted", fg="yellow"))
     yield "; ".join(parts)
+
+
+def _outcome_parts(result: InspectResult) -> Iterator[str]:
+    counts, colour = count_by_severity([problem.severity for problem in result.problems])
+    if counts:
+        yield style(", ".join(counts), fg=colour)
+    if not_ready := _not_ready(result):
+        yield style(not_ready, fg="red" if result.method else "yellow")
+    yield from _skipped_parts(result)
+
+
+def _skipped_parts(result: InspectResult) -> Iterator[str]:
+    if skipped := len(_skipped(result)):
+        yield style(f"{render_counted(skipped, 'rule')} skipped", fg="yellow")
+        if not result.problems:
+            yield "no other row problems found"
 
 
 def _not_ready(result: InspectResult) -> str:
     """Return that the requested method, or every method, is not ready; empty otherwise."""
-    method_wanted, methods = result.method, result.methods
-    shown = _shown_mapping(result)
-    but = ", except for the errors" if any(each.severity is Severity.ERROR for each in result.problems) else ""
-    mapped = f"; the mapping above makes the rows ready for {shown}{but}" if shown else ""
-    if method_wanted:
-        before = f" before `{result.rewritten_by}` rewrites the rows" if result.rewritten_by else ""
-        return "" if methods[method_wanted].ready else f"not ready for {method_wanted}{before}{mapped}"
-    ready = [found for found in methods.values() if found.ready]
+    if result.method:
+        return _requested_not_ready(result, result.method)
+    ready = [found for found in result.methods.values() if found.ready]
     if not ready:
-        return f"no method is ready{mapped}"
+        return f"no method is ready{_mapping_above(result)}"
     return "no method is ready without the caveat above" if all(found.caveat for found in ready) else ""
+
+
+def _requested_not_ready(result: InspectResult, method: str) -> str:
+    if result.methods[method].ready:
+        return ""
+    before = f" before `{result.rewritten_by}` rewrites the rows" if result.rewritten_by else ""
+    return f"not ready for {method}{before}{_mapping_above(result)}"
+
+
+def _mapping_above(result: InspectResult) -> str:
+    """Return that the printed mapping makes the rows ready; empty if none is printed."""
+    shown = _shown_mapping(result)
+    but = ", except for the errors" if _has_errors(result) else ""
+    return f"; the mapping above makes the rows ready for {shown}{but}" if shown else ""
 
 
 def render_html(result: InspectResult, tokens: TokenReport) -> str:

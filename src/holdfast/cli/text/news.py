@@ -1,5 +1,7 @@
 """One line for each event of a run that people want to hear about."""
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from holdfast.catalog.metrics import OF_ANSWERS
@@ -46,38 +48,51 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
     match event:
         case Reported():
             return _render_report(event.training_event, progress, now_s)
-        case Starting():
-            resumed = f", from {last_name(event.resume_from)}" if event.resume_from else ""
-            begins = ", from the beginning" if event.passed_over and not event.resume_from else ""
-            lines = [
-                f"attempt {event.attempt} on {event.backend}{resumed}{begins}",
-                *map("cannot resume from {}".format, event.passed_over),
-            ]
-            text, style = "\n".join(lines), "bold"
-        case Started():
-            text, style = "loading libraries, data and model", "dim"
         case Polled():
             return _render_poll(event)
-        case ReportsLost():
-            lost = f"{event.count} events" if event.count > 1 else "1 event" if event.count else "Events"
-            verb = "was" if event.count == 1 else "were"
-            text, style = f"{lost} of the training process {verb} lost: {event.because}", "yellow"
-        case Diagnosed() | Remedied() | TroubleNoted() | StopRequested():
-            text, style = _describe_trouble(event), "yellow"
+        case Starting() | Started():
+            return _render_start(event)
+        case ReportsLost() | Diagnosed() | Remedied() | TroubleNoted() | StopRequested():
+            return Text(_describe_trouble(event), "yellow")
         case _:
             return None
-    return Text(text, style)
 
 
-def _describe_trouble(event: Diagnosed | Remedied | TroubleNoted | StopRequested) -> str:
+def _render_start(event: Starting | Started) -> Text:
+    if isinstance(event, Started):
+        return Text("loading libraries, data and model", "dim")
+    resumed = f", from {last_name(event.resume_from)}" if event.resume_from else ""
+    begins = ", from the beginning" if event.passed_over and not event.resume_from else ""
+    first = f"attempt {event.attempt} on {event.backend}{resumed}{begins}"
+    return Text("\n".join([first, *map("cannot resume from {}".format, event.passed_over)]), "bold")
+
+
+def _describe_trouble(event: ReportsLost | Diagnosed | Remedied | TroubleNoted | StopRequested) -> str:
     """Return why an attempt failed and what follows, or what is changed for that; what is conspicuous; who wants it to stop."""
+    if isinstance(event, ReportsLost):
+        return _describe_loss(event)
     if isinstance(event, StopRequested):
-        because = f", because {event.because}" if event.because else ""
-        return f"stop requested by {event.by}{because}: saves a checkpoint, then ends"
+        return _describe_stop(event)
     if isinstance(event, TroubleNoted):
         return f"look at this: {event.trouble.text}"
     if isinstance(event, Remedied):
         return f"changed: {event.remedy.describe() or 'nothing'}, because {event.remedy.because}"
+    return _describe_failure(event)
+
+
+def _describe_stop(event: StopRequested) -> str:
+    because = f", because {event.because}" if event.because else ""
+    return f"stop requested by {event.by}{because}: saves a checkpoint, then ends"
+
+
+def _describe_loss(event: ReportsLost) -> str:
+    if event.count == 1:
+        return f"1 event of the training process was lost: {event.because}"
+    lost = f"{event.count} events" if event.count > 1 else "Events"
+    return f"{lost} of the training process were lost: {event.because}"
+
+
+def _describe_failure(event: Diagnosed) -> str:
     follows = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s else ""
     stops = f"; no other attempt: {event.stops}" if event.stops else ""
     return f"attempt {event.attempt} failed: {event.cause}{follows or stops}"
@@ -104,33 +119,52 @@ def render_standing(progress: Progress) -> Text | None:
 def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Text | None:
     match event:
         case TrainingStarted():
-            steps = render_counted(progress.max_steps, "step") if progress.max_steps else "? steps"
-            words, style = [f"training{_size(event)}, {steps}"], "bold"
+            return _line([_describe_training(event, progress)], "bold")
         case Resumed() if said := describe_resumption(event):
-            words, style = [said], "yellow"
+            return _line([said], "yellow")
         case StepDone() if figures := _figures(event):
-            words, style = [f"step {_count(progress)}", *figures, *_pace(progress, now_s)], ""
+            return _line([f"step {_count(progress)}", *figures, *_pace(progress, now_s)])
         case Evaluated():
-            words, style = [f"evaluation at step {event.step or 0}", *_figures(event)], "magenta"
+            return _line([f"evaluation at step {event.step or 0}", *_figures(event)], "magenta")
         case _:
-            words, style = _saved(event), "green"
-    return Text("  ".join(words), style) if words else None
+            return _render_saved(event)
 
 
-def _saved(event: TrainingEvent) -> list[str]:
-    """Return the words for a checkpoint or a model that is saved, chosen or pushed; empty for any other event."""
+def _line(words: Sequence[str], style: str = "") -> Text:
+    return Text("  ".join(words), style)
+
+
+def _render_saved(event: TrainingEvent) -> Text | None:
+    """Return the line for a checkpoint or a model that is saved, chosen or pushed; None for any other event."""
     match event:
         case CheckpointSaved():
-            return [f"saved {last_name(event.path or '')}", *_bytes(event.bytes)]
+            return _line([f"saved {_last_name(event.path)}", *_bytes(event.bytes)], "green")
         case ModelSaved():
-            return [f"saved a model in {last_name(event.path or '')}", *_bytes(event.bytes)]
+            return _line([f"saved a model in {_last_name(event.path)}", *_bytes(event.bytes)], "green")
         case BestLoaded():
-            value = "" if event.value is None else f" {render_number(event.value)}"
-            return [f"the model is that of {last_name(event.checkpoint)}, the best by {event.metric}{value}"]
+            return _line([_describe_best(event)], "green")
         case PushStarted():
-            return ["pushing to the Hub", *([f"as {event.repository}"] if event.repository else [])]
+            return _line(["pushing to the Hub", *_repository(event)], "green")
         case _:
-            return []
+            return None
+
+
+def _repository(event: PushStarted) -> list[str]:
+    return [f"as {event.repository}"] if event.repository else []
+
+
+def _describe_training(event: TrainingStarted, progress: Progress) -> str:
+    steps = render_counted(progress.max_steps, "step") if progress.max_steps else "? steps"
+    return f"training{_size(event)}, {steps}"
+
+
+def _last_name(path: str | None) -> str:
+    return last_name(path or "")
+
+
+def _describe_best(event: BestLoaded) -> str:
+    value = "" if event.value is None else f" {render_number(event.value)}"
+    return f"the model is that of {last_name(event.checkpoint)}, the best by {event.metric}{value}"
 
 
 def _bytes(count: int | None) -> list[str]:

@@ -45,18 +45,31 @@ def render_plan(result: PlanResult) -> str:
 
     For a job that trains on the processors of this machine, what concerns GPUs comes last.
     """
+    return "\n\n".join(filter(None, _parts(result)))
+
+
+def _parts(result: PlanResult) -> Iterator[str]:
+    """Yield the parts of a plan; empty ones are left out."""
+    if result.scenario:
+        yield render_scenario(result.path, result.scenario)
+    yield "\n".join(render_verdict(result))
+    yield from _figures(result)
+    if result.because:
+        yield "\n".join(_because(result))
+    if result.untraced:
+        yield style(f"not traced: {result.untraced}", fg="yellow")
+    if result.check_errors:
+        yield "\n".join(_errors(result))
+    if result.applied is not None:
+        yield _applied(result)
+
+
+def _figures(result: PlanResult) -> tuple[str, str, str]:
+    """Return memory, amounts and options, in the order in which they are shown."""
     memory = "\n".join(_memory(result.memory, _memory_title(result))) if result.memory else ""
-    amounts, options = "\n".join(_amounts(result)), "\n".join(_options(result)) if result.options else ""
-    parts = [
-        render_scenario(result.path, result.scenario) if result.scenario else "",
-        "\n".join(render_verdict(result)),
-        *((amounts, options, memory) if runs_on_processors(result) else (memory, amounts, options)),
-        *(["\n".join(_because(result))] if result.because else []),
-        style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
-        "\n".join(_errors(result)) if result.check_errors else "",
-        _applied(result) if result.applied is not None else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
+    amounts = "\n".join(_amounts(result))
+    options = "\n".join(_options(result)) if result.options else ""
+    return (amounts, options, memory) if runs_on_processors(result) else (memory, amounts, options)
 
 
 def render_html(result: PlanResult) -> str:
@@ -105,15 +118,27 @@ def _memory(memory: PlanMemory, title: str) -> Iterator[str]:
         f"({render_bytes(memory.low_bytes)} to {render_bytes(memory.high_bytes)}); "
         f"torch allocates {render_bytes(memory.allocated_bytes)}"
     )
+    yield from _traced(memory)
+    yield from _phases(memory)
+    yield from _peak(max(memory.phases, key=lambda phase: phase.bytes))
+
+
+def _traced(memory: PlanMemory) -> Iterator[str]:
     if memory.traced and memory.closed_form_bytes is not None:
         reserves = f"the allocator reserves {render_bytes(memory.reserved_bytes)}; " if memory.reserved_bytes else ""
         yield f"  traced: {reserves}the closed form has {render_bytes(memory.closed_form_bytes)} allocated"
+
+
+def _phases(memory: PlanMemory) -> Iterator[str]:
+    """Yield a bar for each phase, and the letters of the bars."""
     largest = max(phase.bytes for phase in memory.phases)
     for phase in memory.phases:
         yield f"  {phase.name:12} {_bar(phase, largest)} {render_bytes(phase.bytes)}"
     named = dict.fromkeys(term.name for phase in memory.phases for term in phase.terms)
     yield "  " + "  ".join(style(f"{MARKS[name][0]} {name}", fg=MARKS[name][1]) for name in named)
-    peak = max(memory.phases, key=lambda phase: phase.bytes)
+
+
+def _peak(peak: PlanPhase) -> Iterator[str]:
     yield style(f"at the peak, {peak.name}", bold=True)
     for term in sorted(peak.terms, key=lambda term: -term.bytes):
         if term.bytes:

@@ -11,25 +11,34 @@ from holdfast.results.plan import EstimateRange, PlanMachine, PlanMemory, PlanRe
 
 def render_verdict(result: PlanResult) -> Iterator[str]:
     """Yield whether the job fits, where it runs, and how it compares with its budget and its timeout."""
+    if result.memory and result.here and runs_on_processors(result):
+        yield from _on_processors(result.here, named=True)
+    else:
+        yield from _fit(result)
+        yield from _here(result.here)
+    yield from _limits(result)
+
+
+def _fit(result: PlanResult) -> Iterator[str]:
+    """Yield whether the job fits its hardware."""
     if result.memory is None:
         yield style("The memory is not known.", bold=True)
-    elif result.here and runs_on_processors(result):
-        yield from _on_processors(result.here, named=True)
-        yield from _limits(result)
-        return
     elif result.fits is None:
         yield style("The hardware is not known.", fg="red", bold=True)
-    elif result.fits and result.hardware:
-        changed = f", with {result.written}" if result.written else ""
-        yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
     elif result.hardware:
-        yield style(_does_not_fit(result, result.memory, result.hardware), fg="red", bold=True)
-        yield "The options below fit." if result.options else result.advice
+        yield from _fit_on(result.hardware, result, result.memory)
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
         yield result.advice
-    yield from _here(result.here)
-    yield from _limits(result)
+
+
+def _fit_on(hardware: str, result: PlanResult, memory: PlanMemory) -> Iterator[str]:
+    if result.fits:
+        changed = f", with {result.written}" if result.written else ""
+        yield style(f"The job fits on {hardware}{changed}.", fg="green", bold=True)
+    else:
+        yield style(_does_not_fit(result, memory, hardware), fg="red", bold=True)
+        yield "The options below fit." if result.options else result.advice
 
 
 def runs_on_processors(result: PlanResult) -> bool:
@@ -74,22 +83,25 @@ def _on_processors(machine: PlanMachine, *, named: bool = False) -> Iterator[str
 
 def _limits(result: PlanResult) -> Iterator[str]:
     """Yield how the estimate compares with the budget and the timeout of the job."""
-    if result.over_budget and result.cost_usd and result.budget_usd is not None:
-        sure = "costs" if result.cost_usd.low > result.budget_usd else "may cost"
-        amounts = f"{render_usd(result.cost_usd.low)} to {render_usd(result.cost_usd.high)}, and the budget is {render_usd(result.budget_usd)}"
-        yield style(f"It {sure} more than the budget: {amounts}.", fg="red")
-    elif result.budget_usd is not None and result.cost_usd:
-        yield f"It costs at most {render_usd(result.cost_usd.high)}; the budget is {render_usd(result.budget_usd)}."
-    elif result.budget_usd is not None:
-        yield style(
-            f"The budget of {render_usd(result.budget_usd)} is not compared: the cost is not known.", fg="yellow"
-        )
+    if result.budget_usd is not None:
+        yield _compared_with_budget(result, result.budget_usd)
     if result.short_timeout and result.time_s and result.given_timeout_s is not None:
         sure = "is" if result.time_s.low > result.given_timeout_s else "may be"
         between = f"{render_duration(result.time_s.low)} to {render_duration(result.time_s.high)}"
         yield style(
             f"The timeout of {render_duration(result.given_timeout_s)} {sure} too short: it takes {between}.", fg="red"
         )
+
+
+def _compared_with_budget(result: PlanResult, budget_usd: float) -> str:
+    budget, cost = render_usd(budget_usd), result.cost_usd
+    if not cost:
+        return style(f"The budget of {budget} is not compared: the cost is not known.", fg="yellow")
+    if not result.over_budget:
+        return f"It costs at most {render_usd(cost.high)}; the budget is {budget}."
+    sure = "costs" if cost.low > budget_usd else "may cost"
+    amounts = f"{render_usd(cost.low)} to {render_usd(cost.high)}, and the budget is {budget}"
+    return style(f"It {sure} more than the budget: {amounts}.", fg="red")
 
 
 def _does_not_fit(result: PlanResult, memory: PlanMemory, hardware: str) -> str:

@@ -36,27 +36,49 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield from _failure(failure)
     for each in result.warnings:
         yield f"{style(each.severity, fg=COLOURS[each.severity])} {each.code} in `{each.stage}`: {each.message}"
+    yield from _not_rehearsed(result)
+    yield from render_faults(result.faults)
+    yield ""
+    yield from _sandbox(result.sandbox)
+    if result.verdict == "pass" and result.isolated:
+        yield "nothing failed: neither data, model nor code is to blame"
+    yield _verdict(result)
+
+
+def _not_rehearsed(result: RehearseResult) -> Iterator[str]:
     if result.not_rehearsed:
         yield ""
         yield style("not rehearsed", bold=True)
         yield from (f"  {each.what}: {each.because}" for each in result.not_rehearsed)
-    passed = result.verdict == "pass"
-    yield from render_faults(result.faults)
-    yield ""
-    yield from _sandbox(result.sandbox)
-    if passed and result.isolated:
-        yield "nothing failed: neither data, model nor code is to blame"
-    verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    shown = {stage.name for stage in result.stages if stage.status == "pass"}
-    missed = [f"`{stage.name}`" for stage in result.stages if stage.missed]
-    only = ""
-    if not result.failures and not shown - {"import"}:
-        only = f", but {'only `import`' if shown else 'nothing'} was rehearsed"
-    elif not result.failures and missed and not passed:
-        only = f": not rehearsed: {', '.join(missed)}"
-    elif "`step`" in missed:
-        only = f", but not from {missed[0]} on"
-    yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
+
+
+def _verdict(result: RehearseResult) -> str:
+    colour = "green" if result.verdict == "pass" else "red"
+    verdict = style(result.verdict, fg=colour, bold=True)
+    return f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{_how_far(result)}"
+
+
+def _how_far(result: RehearseResult) -> str:
+    """Return how far the rehearsal got if it did not show all stages that the job would reach; else nothing."""
+    missed = _missed(result.stages)
+    without_steps = f", but not from {missed[0]} on" if "`step`" in missed else ""
+    if result.failures:
+        return without_steps
+    if little := _little(result.stages):
+        return little
+    return f": not rehearsed: {', '.join(missed)}" if missed and result.verdict != "pass" else without_steps
+
+
+def _missed(stages: Sequence[ReportedStage]) -> list[str]:
+    return [f"`{stage.name}`" for stage in stages if stage.missed]
+
+
+def _little(stages: Sequence[ReportedStage]) -> str:
+    """Return that no stage beyond `import` passed; empty if one did."""
+    passed = {stage.name for stage in stages if stage.status == "pass"}
+    if passed - {"import"}:
+        return ""
+    return f", but {'only `import`' if passed else 'nothing'} was rehearsed"
 
 
 def _scenario(scenario: ScenarioChoices | None) -> Iterator[str]:

@@ -41,6 +41,11 @@ def _lines(result: StudyResult) -> Iterator[str]:
     yield from _pruned([each for each in result.trials if each.pruned])
     yield from _failures(result.failed)
     yield ""
+    yield from _remaining(result)
+
+
+def _remaining(result: StudyResult) -> Iterator[str]:
+    """Yield what is left to run, and where the best model and the report are."""
     for label, line in zip(("to run", "time", "cost"), describe_remaining(result.remaining), strict=False):
         yield f"  {style(label.ljust(6), dim=True)}  {line}"
     if result.best:
