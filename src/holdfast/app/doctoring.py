@@ -13,7 +13,9 @@ from holdfast.adapters.environment.toolchain import (
     uv_version,
     why_no_sandbox,
 )
+from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import why_offline
+from holdfast.app.run.backends import MISSING
 from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Machine
@@ -98,8 +100,6 @@ def _unmet(facts: LocalFacts) -> Iterator[PlaceProblem]:
 def _hub(*, offline: bool) -> PlaceResult:
     if because := _why_unasked(offline=offline):
         return _hub_place(None, because)
-    from holdfast.adapters.hub.client import HubClient  # takes longer to import than the rest
-
     try:
         hub = HubClient.of(os.environ, anew=True)
         hub.reach()
@@ -117,8 +117,6 @@ def _hf_jobs(*, offline: bool) -> PlaceResult:
     because = _why_unasked(offline=offline)
     problems = list[PlaceProblem]()
     if because is None:
-        from holdfast.app.run.backends import MISSING  # takes longer to import than the rest
-
         found = MISSING[HF_JOBS.name](os.environ)
         problems = [PlaceProblem(what=each.what, where=str(each.where), fix=each.fix) for each in found]
     facts = ServiceFacts(asked=because is None, because=because)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.storage.journal import JOURNAL
@@ -13,6 +14,9 @@ from holdfast.core.errors import UsageError
 from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.history import RunHistory
+
+if TYPE_CHECKING:
+    from holdfast.app.run.runs import Run  # for the type alone
 
 
 def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> RunHistory:
@@ -78,22 +82,19 @@ def _of_path(path: str, ended: str, runs: PathName | None) -> RunHistory:
 
 def _run_called(name: str, runs: PathName | None) -> str:
     """Return the newest run that a name means; empty if there is none."""
-    from holdfast.app.run.opening import open_newest_run
-
     if "/" in name or not runs_folder(runs).is_dir():
         return ""
     try:
-        return open_newest_run(name, runs)[0].name
+        return _newest_run(name, runs).name
     except UsageError:
         return ""
 
 
 def _of_run(name: str, ended: str, runs: PathName | None) -> RunHistory:
-    from holdfast.app.run.history import read_history
-    from holdfast.app.run.opening import open_newest_run
+    from holdfast.app.run.history import read_history  # few diagnoses are of a run
 
     try:
-        past = read_history(open_newest_run(name, fspath(runs) if runs else None)[0])
+        past = read_history(_newest_run(name, fspath(runs) if runs else None))
     except UsageError as error:
         what = f"{name} is not a log, and {error.what}"
         raise UsageError(what, where=name, fix=f"name an existing file, or a run: {error.fix}") from None
@@ -101,6 +102,17 @@ def _of_run(name: str, ended: str, runs: PathName | None) -> RunHistory:
         what, fix = "how a run ended is in its ledger", "leave out --ended, or name the log files instead of the run"
         raise UsageError(what, where=f"--ended {ended}", fix=fix)
     return past
+
+
+def _newest_run(name: str, runs: PathName | None) -> "Run":
+    """Return the newest run that a name means.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from holdfast.app.run.opening import open_newest_run  # few diagnoses are of a run
+
+    return open_newest_run(name, runs)[0]
 
 
 def _is_job(name: str) -> bool:

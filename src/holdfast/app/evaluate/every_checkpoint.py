@@ -1,4 +1,4 @@
-"""The checkpoints of a run, each evaluated beside the final model on the same rows."""
+"""An evaluation, also of the checkpoints of a run: each beside the final model on the same rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,20 +19,21 @@ from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
 COMPARED_ONCE: Final = "the rows are compared once, with the final model's figures"
 
 
-def run_with_checkpoints(
-    request: EvaluationRequest, folder: Path, on_progress: Callable[[str], None]
+def run_request(
+    request: EvaluationRequest, folder: Path, on_progress: Callable[[str], None], *, checkpoints: bool
 ) -> EvaluateResult:
-    """Evaluate the checkpoints of a run that are kept, then its final model; name the best.
+    """Evaluate a model; if checkpoints are wanted, first those that its run has kept, and name the best.
 
     Raises:
         UsageError: The model is no run's, or the run keeps no checkpoint.
         SourceError: The final model cannot be loaded.
         LedgerError: The results cannot be written.
     """
-    found = _checkpoints(request)
-    done = [_evaluate(request, step, path, folder, on_progress) for step, path in found]
+    if checkpoints:
+        done = [_evaluate(request, step, path, folder, on_progress) for step, path in _checkpoints(request)]
+        request = replace(request, checkpoints=done)
     store = EvaluationStore(folder, SystemClock().now_s())
-    return run_evaluation(replace(request, checkpoints=done), store, on_progress)
+    return run_evaluation(request, store, on_progress)
 
 
 def _checkpoints(request: EvaluationRequest) -> list[tuple[int, Path]]:

@@ -1,15 +1,11 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, Literal
 
-from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
 from holdfast.app.evaluate.asking import (
     EvaluationOptions,
-    EvaluationRequest,
     read_metrics,
     want_libraries,
     want_one_comparison,
@@ -133,16 +129,6 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         data = NamedData(on=as_paths(on), prompts=prompts, trained_on=as_paths(trained_on), benchmarks=benchmarks)
         request = find_request(as_path(model), models, data, options, errors)
         folder = results_folder(results, request.model)
-        return _evaluate(request, folder, on_progress, checkpoints=every is not None)
+        from holdfast.app.evaluate.every_checkpoint import run_request  # with numpy, which may not be installed
 
-
-def _evaluate(
-    request: EvaluationRequest, folder: Path, on_progress: Callable[[str], None], *, checkpoints: bool
-) -> EvaluateResult:
-    """Evaluate what a request names; of a run, also the checkpoints if they are wanted."""
-    from holdfast.app.evaluate.evaluating import run_evaluation  # with numpy, which may not be installed
-    from holdfast.app.evaluate.every_checkpoint import run_with_checkpoints
-
-    if checkpoints:
-        return run_with_checkpoints(request, folder, on_progress)
-    return run_evaluation(request, EvaluationStore(folder, SystemClock().now_s()), on_progress)
+        return run_request(request, folder, on_progress, checkpoints=every is not None)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target
-from holdfast.app.run.evaluating import look_at_tasks
 from holdfast.core.methods import Method
 from holdfast.core.plan import PlannedEvaluation
 from holdfast.engine.run.launch import planned_evaluations
@@ -51,7 +50,10 @@ def look_ahead(after: AfterTraining, runs: Path, *, offline: bool) -> list[str]:
         UsageError: It would fail after training; one error for each reason.
         SourceError: The tokenizer cannot be loaded.
     """
-    look_at_tasks(after.evaluations, offline=offline)
+    if any(each.task for each in after.evaluations):
+        from holdfast.app.run.evaluating import look_at_tasks  # few jobs evaluate tasks
+
+        look_at_tasks(after.evaluations, offline=offline)
     if not after.quantizations:
         return []
     from holdfast.app.run.exporting import look_at_export  # few jobs export

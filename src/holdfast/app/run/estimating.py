@@ -15,6 +15,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.hardware import PriceList
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
+from holdfast.engine.plan.hardware import prices_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,6 @@ def find_prices(document: Document, backend: str, hub: HubAccess) -> PriceList |
     """Return what the hardware of a backend costs; None if it has no prices."""
     if not capabilities_of(backend).has_flavors:
         return None
-    from holdfast.engine.plan.hardware import prices_of  # which runs on this machine do not need
-
     return prices_of(open_outside(document, hub).hub.job_prices)
 
 

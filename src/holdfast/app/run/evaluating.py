@@ -1,13 +1,12 @@
-"""The evaluation of a run's final model, when training has ended: what `holdfast evaluate` does, asked for by the job file."""
+"""The evaluation of a run's final model, when training has ended: what `holdfast evaluate` does, as the job file says."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from msgspec import DecodeError, ValidationError, json
-
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.foreign_files import read_foreign
+from holdfast.app.evaluate.asking import want_libraries
+from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
+from holdfast.app.evaluate.verb import evaluate
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 from holdfast.core.event import ModelEvaluated
 from holdfast.core.plan import PlannedEvaluation
@@ -55,8 +54,6 @@ def look_at_tasks(evaluations: Sequence[PlannedEvaluation], *, offline: bool) ->
     Raises:
         UsageError: It lacks one, or a task's file is broken; one error for each.
     """
-    from holdfast.app.evaluate.task_names import NamedTasks, found_tasks  # few jobs evaluate tasks
-
     with_tasks = [each for each in evaluations if each.task]
     if not with_tasks or not _has_libraries():
         return
@@ -72,8 +69,6 @@ def look_at_tasks(evaluations: Sequence[PlannedEvaluation], *, offline: bool) ->
 
 
 def _has_libraries() -> bool:
-    from holdfast.app.evaluate.asking import want_libraries
-
     try:
         want_libraries(benchmarks=True)
     except UsageError:
@@ -83,8 +78,6 @@ def _has_libraries() -> bool:
 
 def _why_not(model: Path, *, benchmarks: bool) -> str:
     """Return why a final model cannot be evaluated here; empty if it can."""
-    from holdfast.app.evaluate.asking import want_libraries
-
     if not model.is_dir():
         return f"the final model is not on this machine: there is no {model}"
     try:
@@ -95,8 +88,6 @@ def _why_not(model: Path, *, benchmarks: bool) -> str:
 
 
 def _evaluate(folder: Path, planned: PlannedEvaluation, on_progress: Callable[[str], None]) -> EvaluateResult:
-    from holdfast.app.evaluate.verb import evaluate  # few jobs evaluate
-
     return evaluate(
         folder,
         on=planned.dataset,
@@ -130,12 +121,3 @@ def _failures(result: EvaluateResult) -> Iterator[str]:
     for gate in result.gates:
         if not gate.passed:
             yield f"{gate.gate} does not hold{f' on {gate.dataset}' if gate.dataset else ''}: {gate.because}"
-
-
-def load_evaluations(evaluated: ModelEvaluated | None) -> tuple[EvaluateResult, ...]:
-    """Return the results of the evaluation of a final model; those whose files are gone are left out."""
-    found: list[EvaluateResult] = []
-    for path in evaluated.files if evaluated else ():
-        with suppress(OSError, DecodeError, ValidationError):
-            found.append(json.decode(read_foreign(Path(path)), type=EvaluateResult))
-    return tuple(found)

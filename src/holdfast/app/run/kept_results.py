@@ -1,20 +1,23 @@
-"""The results of `check` and of the rehearsal before a run, kept in the run's folder."""
+"""The results of other verbs that belong to a run: of `check` and the rehearsal before it, and of the evaluations after it."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from msgspec import DecodeError
+from msgspec import DecodeError, ValidationError
 from msgspec import json as typed_json
 
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
+from holdfast.core.event import ModelEvaluated
 from holdfast.core.run_state import RunState
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
 from holdfast.results import Result, to_json
 from holdfast.results.check import CheckResult
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
 
@@ -42,3 +45,12 @@ def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
     if state.refused_by == "rehearsal" and (rehearsed := load_result(run.folder, RehearseResult)):
         return tuple(rehearsal_refusals(rehearsed))
     return ()
+
+
+def load_evaluations(evaluated: ModelEvaluated | None) -> tuple[EvaluateResult, ...]:
+    """Return the results of the evaluation of a final model; those whose files are gone are left out."""
+    found: list[EvaluateResult] = []
+    for path in evaluated.files if evaluated else ():
+        with suppress(OSError, DecodeError, ValidationError):
+            found.append(typed_json.decode(read_foreign(Path(path)), type=EvaluateResult))
+    return tuple(found)

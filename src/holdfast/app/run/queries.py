@@ -15,8 +15,7 @@ from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.arguments import PathName, as_path, runs_folder
 from holdfast.app.models.run_models import FINAL
 from holdfast.app.run.costs import cost_usd
-from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.kept_results import load_result, read_refusals
+from holdfast.app.run.kept_results import load_evaluations, load_result, read_refusals
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_newest_run
 from holdfast.app.run.runs import poll_attempt

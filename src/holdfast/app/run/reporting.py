@@ -11,8 +11,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.app.models.run_models import kept_checkpoints
-from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.kept_results import load_result, read_refusals
+from holdfast.app.run.kept_results import load_evaluations, load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.core.json_text import parse_json

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.hub.checkpoints import download_checkpoint
 from holdfast.adapters.storage.checkpoints import require_resumable
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.runs import Run
@@ -72,7 +73,5 @@ def fetch_resume_source(run: Run, source: str, observer: RunObserver) -> str:
 
 
 def _download(run: Run, source: str, observer: RunObserver) -> Path:
-    from holdfast.adapters.hub.checkpoints import download_checkpoint  # few runs begin from the Hub
-
     observer.on_planned(f"downloading the checkpoint {source}")
     return download_checkpoint(source, run.folder / FOLDER, os.environ)

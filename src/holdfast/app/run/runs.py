@@ -17,7 +17,6 @@ from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.models.delivering import verify_push
 from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
-from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.outputs import open_output
@@ -29,6 +28,7 @@ from holdfast.core.event import (
     Diagnosed,
     Event,
     Liveness,
+    ModelEvaluated,
     ModelExported,
     Polled,
     Refuser,
@@ -99,7 +99,7 @@ class Run:
                 diagnose(self, attempt, now_s) if diagnose else Diagnosed(at_s=now_s, attempt=attempt)
             ),
             verify=verify_push,
-            evaluate=lambda heed: evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress),
+            evaluate=lambda heed: self._evaluate(plan, heed, observer),
             export=lambda heed: self._export(plan, heed, observer),
             orders=observer,
             observe=look,
@@ -152,6 +152,11 @@ class Run:
         now_s = SystemClock().now_s()
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
+
+    def _evaluate(self, plan: Plan, heed: Callable[[], None], observer: RunObserver) -> ModelEvaluated:
+        from holdfast.app.run.evaluating import evaluate_final  # few jobs evaluate
+
+        return evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress)
 
     def _export(self, plan: Plan, heed: Callable[[], None], observer: RunObserver) -> ModelExported:
         from holdfast.app.run.exporting import export_final  # few jobs export

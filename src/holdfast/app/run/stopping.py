@@ -8,6 +8,7 @@ from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import attach_backend, open_schedules
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_running_run
+from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
@@ -74,8 +75,6 @@ def _stop_unstarted(run: Run) -> RunResult:
 
 def cancel_unstarted(run: Run) -> RunResult:
     """Close a run that was stopped before its first attempt, and return its result."""
-    from holdfast.app.run.reporting import write_report  # most stops write none
-
     run.close(RunStage.CANCELLED, "stopped before it was started")
     write_report(run)
     return run_result(run.name, run.state())

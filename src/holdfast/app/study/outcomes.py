@@ -9,8 +9,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.journal import Journal
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.diagnosing import diagnose_attempt
-from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.kept_results import read_refusals
+from holdfast.app.run.kept_results import load_evaluations, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.core.event import Diagnosed, Event, RunStage, Stopper

@@ -16,6 +16,7 @@ from holdfast.cli.text.findings import render_check, render_outcome
 from holdfast.cli.text.printable import printable
 from holdfast.core.errors import UsageError, flatten
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
+from holdfast.engine.formats import github
 from holdfast.results import to_json
 from holdfast.results.check import CheckResult
 from holdfast.rules import all_rules
@@ -136,34 +137,21 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
             log = sarif.render_sarif(result, all_rules(), read_sources(result), version=holdfast.__version__)
             return json.dumps(redacted_parts(log), indent=2)
         case "github":
-            from holdfast.engine.formats import github
-
             outcome = () if quiet else map(github.render_line, render_outcome(result, verbose=verbose))
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
             sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
             rendered = render_check(result, sources, verbose=verbose, quiet=quiet)
-            return redacted(f"{_scenarios(result)}{_checklists(result)}{rendered}")
+            return redacted(f"{_tables(result)}{rendered}")
 
 
-def _scenarios(result: CheckResult) -> str:
-    """Return what the scenarios of the targets changed, as text above the findings; empty if no target names one."""
-    chosen = [(target.path, target.scenario) for target in result.targets if target.scenario]
-    if not chosen:
+def _tables(result: CheckResult) -> str:
+    """Return the tables above the findings, each with an empty line below it; empty if there are none."""
+    if not any(target.scenario or target.checklist for target in result.targets):
         return ""
-    from holdfast.cli.text.scenarios import render_scenario  # which imports rich
+    from holdfast.cli.text.check_tables import render_tables  # which imports rich
 
-    return "".join(f"{render_scenario(path, scenario)}\n\n" for path, scenario in chosen)
-
-
-def _checklists(result: CheckResult) -> str:
-    """Return the checklists as text, above the findings; nothing if they were not asked for."""
-    if not any(target.checklist for target in result.targets):
-        return ""
-    from holdfast.cli.text.checklist import render_checklists
-
-    tables = render_checklists(result)  # which imports rich
-    return f"{tables}\n\n"
+    return "".join(f"{table}\n\n" for table in render_tables(result))
 
 
 def read_sources(result: CheckResult) -> dict[str, str]:

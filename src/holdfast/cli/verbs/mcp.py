@@ -2,8 +2,6 @@
 
 import os
 import secrets
-import signal
-from pathlib import Path
 
 import click
 
@@ -30,25 +28,20 @@ def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
     With `--http`, clients send the token that is printed, or the one in `$HOLDFAST_MCP_TOKEN`.
     """
     try:
-        import anyio
-
-        from holdfast.mcp.confirmations import Confirmations
-        from holdfast.mcp.server import VerbServer, serve_stdio
+        from holdfast.mcp import http as web
+        from holdfast.mcp import serving
     except ModuleNotFoundError as error:
         what = f"the MCP server needs a package that is not installed: {error.name}"
         raise UsageError(what, where="holdfast mcp", fix=install_command("mcp")) from error
-    server = VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
+    server = serving.make_server(folder, allow_push=allow_push)
     if not http:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # reading standard input cannot be interrupted otherwise
-        anyio.run(serve_stdio, server)
+        serving.serve_standard_streams(server)
         return 0
-    from holdfast.mcp.http import HOST, listen, serve_http
-
     chosen = os.environ.get(TOKEN)
     token = chosen or secrets.token_urlsafe(24)
-    with listen(port) as server_socket:
-        echo(f"serving at http://{HOST}:{port}/mcp", err=True)
+    with web.listen(port) as listening:
+        echo(f"serving at http://{web.HOST}:{port}/mcp", err=True)
         if not chosen:
             click.echo(f"token: {token}", err=True)  # the only way to learn it; `echo` would take it for a leak
-        anyio.run(serve_http, server, server_socket, token)
+        serving.serve_socket(server, listening, token)
     return 0

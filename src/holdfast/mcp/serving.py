@@ -1,0 +1,34 @@
+"""Serving the verbs until the client, or the person who started it, ends it."""
+
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.server import Server
+
+from holdfast.mcp.confirmations import Confirmations
+from holdfast.mcp.http import serve_http
+from holdfast.mcp.server import VerbServer, serve_stdio
+
+
+def make_server(folder: str, *, allow_push: bool) -> Server[Any]:
+    """Return a server whose relative paths start at a folder.
+
+    Args:
+        folder: The folder.
+        allow_push: Let runs push to the Hub without asking.
+    """
+    return VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
+
+
+def serve_standard_streams(server: Server[Any]) -> None:
+    """Serve one client over standard input and output."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # reading standard input cannot be interrupted otherwise
+    anyio.run(serve_stdio, server)
+
+
+def serve_socket(server: Server[Any], listening: socket.socket, token: str) -> None:
+    """Serve clients over HTTP that know a token."""
+    anyio.run(serve_http, server, listening, token)
