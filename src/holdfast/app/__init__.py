@@ -51,7 +51,7 @@ def load_verb(name: str) -> Callable[..., Any]:
 
 
 def with_file_errors(verb: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """Return a verb that names the file which cannot be read or written, whoever touched it."""
+    """Return a verb whose error names the file that cannot be read or written, wherever it is used."""
 
     @wraps(verb)
     def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:

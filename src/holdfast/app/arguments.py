@@ -69,7 +69,7 @@ def as_texts(texts: Texts) -> tuple[str, ...]:
 
 
 def runs_folder(requested: PathName | None, of_job: str | None = None) -> Path:
-    """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
+    """Return the runs folder: the one that is requested, else HOLDFAST_RUNS, else the job's, else `./runs`."""
     named = (requested is not None and as_path(requested)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs"
     try:
         return Path(named).resolve()

@@ -131,7 +131,7 @@ class RegistryReleases:
 
 
 class InstalledPackages:
-    """What is installed in an environment: builds of somebody's own, too."""
+    """The releases that are installed in an environment, private builds too."""
 
     def __init__(self, site: Path) -> None:
         self._site = site

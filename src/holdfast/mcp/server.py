@@ -50,7 +50,7 @@ class VerbServer:
 
     Attributes:
         folder: The folder that paths start at.
-        confirmations: What was asked of people.
+        confirmations: The confirmations that were requested.
     """
 
     folder: str
@@ -246,7 +246,7 @@ def flatten_keys(overrides: Json, above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 async def ignore_progress(_message: str) -> None:
-    """Tell nobody."""
+    """Drop a message about progress."""
 
 
 def require_valid(tool: VerbTool, given: Json) -> None:

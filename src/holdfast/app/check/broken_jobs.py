@@ -39,7 +39,7 @@ def _findings(part: ValidPart, request: TargetRequest) -> list[Finding]:
 
 
 def _askable(rules: Iterable[Rule], part: ValidPart) -> Iterable[Rule]:
-    """Return the rules that can be asked: where the model or the dataset is broken, only those that look for neither."""
+    """Return the rules that can be checked: where the model or the dataset is broken, only those that look for neither."""
     only_written = bool(part.hidden.intersection(NAMED))
     return [rule for rule in rules if IGNORES not in rule.needs and (rule.needs <= WRITTEN or not only_written)]
 

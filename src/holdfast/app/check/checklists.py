@@ -15,7 +15,7 @@ def fill_checklists(request: TargetRequest, target: Target, checked: CheckedTarg
     """Return the items of the checklists with their verdicts.
 
     Args:
-        request: What was asked about the target.
+        request: The request.
         target: The target.
         checked: What the rules said of it.
     """

@@ -1,4 +1,4 @@
-"""Checking the comments that let findings pass, after everything else was asked."""
+"""Checking the comments that suppress findings, after all other rules."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -19,7 +19,7 @@ def find_unused(
 
     Args:
         target: The target.
-        rules: All rules that are asked about it.
+        rules: All rules that are checked.
         checked: What they found, but for those about comments.
         passed: What comments let pass, each with the comment.
     """
@@ -34,7 +34,7 @@ def find_unused(
 
 
 def _undecided(target: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
-    """Yield the codes of the rules of which nobody knows whether they would have found something."""
+    """Yield the codes of the rules that were not checked, so that their findings are not known."""
     decided = {rule.code for rule in rules if not rule.needs & (INSPECTED | {IGNORES})}
     kinds = {document.kind for document in target.documents}
     yield from (rule.code for rule in all_rules() if rule.code not in decided and rule.kinds & kinds)

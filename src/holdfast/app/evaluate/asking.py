@@ -1,4 +1,4 @@
-"""What an evaluation is asked to do, as plain values that were checked."""
+"""The request for an evaluation, as plain values that were checked."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

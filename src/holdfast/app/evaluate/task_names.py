@@ -1,6 +1,6 @@
 """The names of benchmark tasks, found before anything is downloaded or loaded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -42,8 +42,12 @@ class NamedTasks:
 
 
 @contextmanager
-def found_tasks(named: NamedTasks, errors: list[HoldfastError]) -> Iterator[BenchmarkTasks | None]:
+def found_tasks(
+    named: NamedTasks, errors: list[HoldfastError], on_progress: Callable[[str], None] = lambda _: None
+) -> Iterator[BenchmarkTasks | None]:
     """Yield the tasks, with the process of lm-eval, which ends after the block; add an error for each name that is none."""
+    if named.names:
+        on_progress("lm-eval looks for the tasks")
     specs = [spec for name in dict.fromkeys(named.names) if (spec := _spec(name, errors))]
     _want_numbers(named, errors)
     if not specs:

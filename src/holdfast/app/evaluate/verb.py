@@ -1,6 +1,7 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Literal
 
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
@@ -17,7 +18,7 @@ from holdfast.core.evaluation import GenerationSettings
 from holdfast.results.evaluate import EvaluateResult
 
 BATCH: Final = 32
-"""The most rows of a batch, if nobody says otherwise; long rows fill one sooner."""
+"""The default of the most rows of a batch; long rows fill one sooner."""
 
 
 def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has options
@@ -103,6 +104,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     tasks, prompts = as_paths(task), as_texts(prompt)
     want_libraries(benchmarks=bool(tasks))
     errors: list[HoldfastError] = []
+    sampling = GenerationSettings(temperature=temperature, top_p=top_p, top_k=top_k, seed=seed)
     options = EvaluationOptions(
         split=split,
         config=config,
@@ -110,22 +112,13 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         requested=read_metrics(as_texts(metric), as_texts(rewards), as_texts(at_least), errors, benchmarks=bool(tasks)),
         by=as_texts(by),
         cluster=cluster or "",
-        generation=GenerationSettings(
-            max_new_tokens=max_new_tokens,
-            stop_strings=as_texts(stop),
-            temperature=temperature,
-            top_p=top_p,
-            top_k=top_k,
-            seed=seed,
-        ),
+        generation=replace(sampling, max_new_tokens=max_new_tokens, stop_strings=as_texts(stop)),
         batch_size=batch_size,
         offline=offline,
     )
     models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
     named = NamedTasks(names=tasks, few_shot=few_shot, limit=limit, allow_code=allow_code, offline=offline)
-    if tasks:
-        on_progress("lm-eval looks for the tasks")
-    with found_tasks(named, errors) as benchmarks:
+    with found_tasks(named, errors, on_progress) as benchmarks:
         data = NamedData(on=as_paths(on), prompts=prompts, trained_on=as_paths(trained_on), benchmarks=benchmarks)
         request = find_request(as_path(model), models, data, options, errors)
         folder = results_folder(results, request.model)

@@ -1,4 +1,4 @@
-"""What reward functions give for completions of sample rows; they run only because somebody asked."""
+"""The rewards of completions of sample rows; the functions run only on request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

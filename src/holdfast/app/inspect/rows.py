@@ -27,7 +27,7 @@ from holdfast.engine.scan import scan_rows
 from holdfast.ports import Rows
 
 SAMPLES: Final = 200
-"""Rows that mappings are tried on, and reward functions are asked about."""
+"""Rows that mappings are tried on, and reward functions called on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,10 @@ class DataPreview:
 
 
 class RowSource:
-    """Where the rows of what is asked about come from; each pass over them opens them anew.
+    """The source of a dataset's rows; each pass over them opens them anew.
 
     Attributes:
-        asked: The request.
+        document: The request.
         path: The dataset.
         split: Its split.
         offline: Whether the Hub is left alone.
@@ -74,7 +74,7 @@ class RowSource:
         if path.startswith(BUILTIN):
             fix = "name a file, a folder or a dataset of the Hub"
             raise UsageError(f"holdfast makes {path} itself: there is nothing to inspect", where=path, fix=fix)
-        self.asked, self.path, self.split, self.offline = document, path, str(split), offline
+        self.document, self.path, self.split, self.offline = document, path, str(split), offline
         if files:
             self._opener: Callable[[str], Rows] = partial(_open_files, files)
         else:
@@ -96,12 +96,12 @@ class RowSource:
         columns = settle(rows.columns, samples)
         known = {name: kind for name, kind in columns.items() if kind is not None}
         return DataPreview(
-            samples=samples, columns=known, shape=recognise(columns, samples), settings=read_settings(self.asked)
+            samples=samples, columns=known, shape=recognise(columns, samples), settings=read_settings(self.document)
         )
 
     def scan(self, sight: DataPreview, method: Method | None) -> Scan:
         """Judge every row."""
-        evaluated = self.asked.get("dataset.eval_split", None)
+        evaluated = self.document.get("dataset.eval_split", None)
         eval_rows = self.open(evaluated) if isinstance(evaluated, str) else None
         name = method.value if method else None
         return scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)

@@ -77,7 +77,7 @@ def _source_versions(job: Job, *, offline: bool) -> Iterator[str]:
     """Yield the content of each dataset: a digest of files that are here, the commit of a repository.
 
     Raises:
-        SourceError: The Hub was not asked, or does not answer.
+        SourceError: The Hub was not contacted, or does not answer.
         OSError: A file cannot be read.
     """
     for name, config in [

@@ -16,7 +16,7 @@ def tokenize(
     """Return the tokens of the rows, and the first row as the model is shown it.
 
     Args:
-        document: What is asked; it names a method and a model.
+        document: The request; it names a method and a model.
         source: The rows.
         sight: What the first of them show.
         scan: What reading them showed.

@@ -140,7 +140,7 @@ def _want_model(document: Document) -> None:
     path = document.get("model.path", None)
     if isinstance(path, str) and not path.startswith(BUILTIN) and not is_there(expanded(path)):
         if may_be_repository(path) and not path.startswith((".", "/", "~")):
-            return  # of the Hub, which nobody has asked yet
+            return  # of the Hub, which was not contacted yet
         raise UsageError(f"no such model folder: {path}", where="model", fix="name a folder, or a model of the Hub")
 
 
@@ -242,13 +242,11 @@ def _unreadable(document: Document, source: RowSource, method: Method | None, er
 def _with_tokens(
     inspection: Inspection, source: RowSource, sight: DataPreview, method: Method, limit: int
 ) -> tuple[Inspection, Tokens | MissingFact]:
-    """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
-    asked = (
-        source.asked
-        if inspection.method
-        else source.asked.with_values([Set("method", method.value)], Place("its columns"))
-    )
-    if asked.get("model", None) is None:
+    """Return the inspection with what the model's tokenizer makes of the rows, or with the reason why that is not known."""
+    request = source.document
+    if inspection.method is None:
+        request = request.with_values([Set("method", method.value)], Place("its columns"))
+    if request.get("model", None) is None:
         return inspection, MissingFact("no model is named")
     if inspection.rewritten_by:
         because = f"`{inspection.rewritten_by}` rewrites the rows first, and is not run here"
@@ -257,7 +255,7 @@ def _with_tokens(
     try:
         from holdfast.app.inspect.tokenizing import tokenize
 
-        tokens, masked = tokenize(asked, source, sight, inspection.scan, limit, mapping=mapping)
+        tokens, masked = tokenize(request, source, sight, inspection.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
         return replace(inspection, no_tokens_because=because), MissingFact(because)
@@ -265,7 +263,7 @@ def _with_tokens(
 
 
 def _judged(inspection: Inspection, document: Document, facts: Mapping[str, object | MissingFact]) -> Inspection:
-    """Return the inspection with what the rules about rows object to."""
+    """Return the inspection with the findings of the rules about rows."""
     rules = [rule for rule in rules_of_rows() if rule.needs & FACTS & facts.keys()]
     results = list(run_rules(rules, document, facts))
     return replace(

@@ -142,7 +142,7 @@ def _last_traceback(played: PartResult) -> Traceback | None:
 
 
 def _own_text(frame: Frame, program: Program) -> str | None:
-    """Return the text of a file of the user's; None of a library's, and of a script that nobody wrote."""
+    """Return the text of a file of the user's; None of a library's, and of a script that was made of a job file."""
     path = Path(frame.file)
     if frame.file == program.path or _is_same(path, program.path):
         return program.source if program.job is None else None

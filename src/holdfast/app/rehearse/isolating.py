@@ -28,7 +28,7 @@ from holdfast.payload.rehearsal.part_request import PartRequest
 Play = Callable[[Sequence[PartRequest]], Sequence[tuple[Mapping[Part, PartResult], Rehearsal]]]
 """Plays the script as each order says, and judges what became of it."""
 GIVEN: Final = "given"
-"""Folder in which a part notes what it got as it asked for rows."""
+"""Folder in which a part writes the rows that it loaded."""
 TRAINER: Final = re.compile(r"\b([A-Z]\w*)(?:Trainer|Config)\b")
 FORMATS: Final = "formatting_func"
 """What a trainer is given that makes its texts of rows in the script's own way."""

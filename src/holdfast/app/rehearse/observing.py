@@ -1,7 +1,7 @@
 """What the rules of `check` and `inspect` say of a rehearsed job, now that nothing about it is unknown: its rows, and its model's files.
 
 A script that computes its dataset or its model's name cannot be read; once it runs, what it gave its trainer is there to see.
-The rules are asked as of a job that names the same rows and the same model.
+The rules check a job that names the same rows and the same model.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ OF_STEPS: Final = (
 OF_MODEL: Final = "MOD"
 OF_ENVIRONMENT: Final = "DEP"
 NO_HEADER: Final = "DEP102"
-"""The rule about what was meant as a header and is read by nobody: a warning, since the script may run all the same."""
+"""The rule about a comment that was meant as a header and is not one: a warning, since the script may run all the same."""
 LEAK: Final = "DAT220"
 """The rule about rows of the evaluation among those that are trained on."""
 OBSERVED: Final = "what the script gave its trainer"
@@ -80,7 +80,7 @@ class Observation:
     """What was found out about the rows and the model that a script gave its first trainer.
 
     Attributes:
-        objections: What the rules object to.
+        objections: The findings of the rules.
         tokens: How long the rows are; None if no tokenizer could count them.
         lengths: How many tokens the trainer keeps of them; None if not all rows were kept, or something else makes their tokens.
     """

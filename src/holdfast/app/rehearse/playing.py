@@ -32,7 +32,7 @@ SHARE: Final = 0.7
 def run_parts(
     server: RehearsalServer, part_request: PartRequest, limit_s: float, on_progress: OnProgress
 ) -> dict[Part, PartResult]:
-    """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
+    """Play the whole path beside a training that is stopped; continue from its checkpoint as soon as that is saved."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
     parts = dict[Part, PartResult]()
 

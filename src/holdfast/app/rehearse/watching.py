@@ -1,4 +1,4 @@
-"""Rehearsing again and again while somebody corrects a job, with the libraries imported once."""
+"""Rehearsing a job again whenever its author saves a file, with the libraries imported once."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The export of a run's final model, when training has ended: what `holdfast export` does, asked for by the job file."""
+"""The export of a run's final model, when training has ended: what `holdfast export` does, as the job file says."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -41,7 +41,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def require_reachable(request: RunRequest, plan: Plan) -> None:
-    """Object to a checkpoint that attempts would not find where they run, or that may not be downloaded.
+    """Refuse a checkpoint that attempts would not find where they run, or that may not be downloaded.
 
     Raises:
         UsageError: It is one.

@@ -127,7 +127,7 @@ class Run:
         return polled.over_s if polled else now_s
 
     def watch(self, observer: RunObserver) -> RunState:
-        """Follow the run until it ends or nobody supervises it; return its state."""
+        """Follow the run until it ends or has no supervisor; return its state."""
         return watch_run(
             self.name,
             self.ledger,

@@ -30,7 +30,7 @@ NO_TIME = "time is not known: no trial has ended yet, and the job names no GPU w
 
 @dataclass(slots=True)
 class StudyPrices:
-    """What the hardware of trials costs. The Hub is asked once, when a price is first needed.
+    """What the hardware of trials costs. The Hub is contacted once, when a price is first needed.
 
     Attributes:
         document: The job that trials vary.

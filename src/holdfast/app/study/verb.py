@@ -68,7 +68,7 @@ def study(
         confirm: Called to confirm a large number of trials.
 
     Raises:
-        UsageError: There is no such study, another process runs it, or it has many trials and nobody has confirmed.
+        UsageError: There is no such study, another process runs it, or it has many trials and was not confirmed.
         ExceptionGroup: One error for each mistake in it.
     """
     file = replace(read_study(as_path(study)), scenario=scenario)
@@ -132,7 +132,7 @@ def _confirm(file: StudyFile, prices: StudyPrices, confirm: Callable[[str], bool
     """Ask whether many trials shall start: how many, how long, and for how much money.
 
     Raises:
-        UsageError: They shall not, or nobody can be asked.
+        UsageError: They shall not, or there is no terminal to confirm at.
     """
     count = len(file.trials) + count_proposals(file, file.trials)
     limit = min(count, file.study.budget.trials or count)

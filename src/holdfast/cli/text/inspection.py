@@ -139,7 +139,7 @@ def _skips(result: InspectResult) -> Iterator[str]:
 
 
 def _skipped(result: InspectResult) -> list[ReportedSkip]:
-    """Return the rules that could not judge the rows; without a model, nobody expects those about tokens."""
+    """Return the rules that could not judge the rows; without a model, those about tokens are not expected to."""
     return [skip for skip in result.skipped if "tokens" not in skip.missing]
 
 

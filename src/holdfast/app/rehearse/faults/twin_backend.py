@@ -44,7 +44,7 @@ class PlayedAttempt:
 
 
 class SimulatedClock:
-    """A clock that goes on only while somebody waits."""
+    """A clock that goes on only during `sleep`."""
 
     def __init__(self) -> None:
         self._now_s = time.time()
@@ -77,7 +77,7 @@ class TwinLedger:
         return list(self.events)
 
     def runs(self) -> list[str]:
-        """Return no names: the run is nobody else's."""
+        """Return no names: there are no other runs."""
         return []
 
 
@@ -128,7 +128,7 @@ class TwinBackend:
         return PollResult(answer=Liveness.ENDED, exit_code=attempt.exit_code)
 
     def stop(self, attempt_id: str) -> None:
-        """Have an attempt end as one that was asked to; one that stalls does not hear it."""
+        """End an attempt as if it was requested; one that stalls ignores the request."""
         attempt = self._attempts[attempt_id]
         if not attempt.stalls:
             attempt.end, attempt.exit_code = [STOPPED], 128 + SIGTERM
