@@ -7,12 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.machine import LocalMachine
-from holdfast.adapters.environment.toolchain import (
-    driver_version,
-    unmet_requirements,
-    uv_version,
-    why_no_sandbox,
-)
+from holdfast.adapters.environment.toolchain import driver_version, unmet_requirements, uv_version, why_no_sandbox
 from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import why_offline
 from holdfast.app.run.backends import MISSING

@@ -65,10 +65,7 @@ def _rows_of_base(
 
 
 def _add_figures(
-    request: EvaluationRequest,
-    datasets: Sequence[PreparedDataset],
-    tasks: Sequence[PreparedTask],
-    work: FinishedWork,
+    request: EvaluationRequest, datasets: Sequence[PreparedDataset], tasks: Sequence[PreparedTask], work: FinishedWork
 ) -> None:
     """Add all that follows from the models' outputs: the values of rows, and the rows that stand in the training data."""
     if PROMPT in work.model.failed:

@@ -37,11 +37,7 @@ def combine_groups(request: EvaluationRequest, work: FinishedWork) -> None:
 
 
 def _combine(
-    group: BenchmarkGroup,
-    done: Mapping[str, GroupMember],
-    values: GroupValues,
-    base: GroupValues,
-    work: FinishedWork,
+    group: BenchmarkGroup, done: Mapping[str, GroupMember], values: GroupValues, base: GroupValues, work: FinishedWork
 ) -> None:
     """Add a group with the values that lm-eval combined from its tasks, or note which of these failed."""
     lacking = [name for name in group.tasks if name not in done]

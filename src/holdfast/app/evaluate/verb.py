@@ -5,12 +5,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
-from holdfast.app.evaluate.asking import (
-    EvaluationOptions,
-    read_metrics,
-    want_libraries,
-    want_one_comparison,
-)
+from holdfast.app.evaluate.asking import EvaluationOptions, read_metrics, want_libraries, want_one_comparison
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request, results_folder
 from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
 from holdfast.core.errors import HoldfastError

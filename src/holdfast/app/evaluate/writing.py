@@ -175,11 +175,7 @@ def _confusion(dataset: PreparedDataset, rows: EvaluatedRows) -> ConfusionMatrix
 def _answers(work: FinishedWork) -> list[PromptAnswer]:
     model, base = work.model.outputs.get(PROMPT, []), work.base.outputs.get(PROMPT, []) if work.base else []
     return [
-        PromptAnswer(
-            prompt=last_text(example.prompt),
-            answer=output.text,
-            base_answer=base[at].text if base else "",
-        )
+        PromptAnswer(prompt=last_text(example.prompt), answer=output.text, base_answer=base[at].text if base else "")
         for at, (example, output) in enumerate(zip(work.prompts, model, strict=False))
     ]
 

@@ -138,11 +138,7 @@ def _known_rows(
     """
     taken = method_rows(noted, method, reads, first)
     typed = taken if noted.rows is None else typed_rows(noted, first)
-    return {
-        "usual": usual_rows(noted) if noted.rows else taken,
-        "typed": typed,
-        "method": typed if mapped else taken,
-    }
+    return {"usual": usual_rows(noted) if noted.rows else taken, "typed": typed, "method": typed if mapped else taken}
 
 
 def _distinct_kinds(

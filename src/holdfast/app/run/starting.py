@@ -6,12 +6,7 @@ from pathlib import Path
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.ledger import Ledger, start_journal
-from holdfast.adapters.storage.run_folder import (
-    make_run_folder,
-    save_request,
-    supervising,
-    write_redacted,
-)
+from holdfast.adapters.storage.run_folder import make_run_folder, save_request, supervising, write_redacted
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RunClosed, prepare_run
@@ -28,12 +23,7 @@ STARTED = "%Y%m%d-%H%M%S"
 
 
 def start_run(
-    request: RunRequest,
-    job: CheckedJob,
-    runs: PathName | None,
-    observer: RunObserver,
-    *,
-    detach: bool = False,
+    request: RunRequest, job: CheckedJob, runs: PathName | None, observer: RunObserver, *, detach: bool = False
 ) -> RunResult:
     """Record a run of a checked job, rehearse it, and supervise it until it ends; a refused one is closed.
 

@@ -55,8 +55,7 @@ class PreparedTrial:
 
 
 def prepare_trials(
-    file: StudyFile,
-    check: Callable[[Sequence[PreparedTrial]], None] = lambda _: None,
+    file: StudyFile, check: Callable[[Sequence[PreparedTrial]], None] = lambda _: None
 ) -> list[PreparedTrial]:
     """Return the trials of a study, each with its job.
 

@@ -4,11 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from holdfast.adapters.storage.study_folder import (
-    is_running_study,
-    running_study,
-    study_folder,
-)
+from holdfast.adapters.storage.study_folder import is_running_study, running_study, study_folder
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.study.estimating import StudyPrices, estimate_study
 from holdfast.app.study.observing import StudyObserver

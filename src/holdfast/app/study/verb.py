@@ -5,11 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.storage.study_folder import (
-    make_study_folder,
-    running_study,
-    study_folder,
-)
+from holdfast.adapters.storage.study_folder import make_study_folder, running_study, study_folder
 from holdfast.app.arguments import PathName, Texts, as_codes, as_path, as_texts, runs_folder
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.study.background import run_in_background

@@ -9,14 +9,7 @@ from holdfast.cli.text.plan_verdict import render_range, render_usd, render_verd
 from holdfast.cli.text.scenarios import render_scenario
 from holdfast.core.errors import UsageError
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
-from holdfast.results.plan import (
-    OptionResult,
-    PlanMemory,
-    PlanPhase,
-    PlanPrices,
-    PlanResult,
-    PlanTimePart,
-)
+from holdfast.results.plan import OptionResult, PlanMemory, PlanPhase, PlanPrices, PlanResult, PlanTimePart
 
 BAR: Final = 48
 """Columns of the longest bar."""

@@ -19,14 +19,7 @@ from holdfast.cli.text.answers import render_run
 @options.runs
 @options.quiet
 @options.format_
-def command(
-    run: str,
-    accept_changes: bool,
-    detach: bool,
-    runs: str | None,
-    quiet: bool,
-    format_: str,
-) -> int:
+def command(run: str, accept_changes: bool, detach: bool, runs: str | None, quiet: bool, format_: str) -> int:
     """Continue a run from its newest complete checkpoint.
 
     If an attempt is still running, `resume` follows it instead of starting another.

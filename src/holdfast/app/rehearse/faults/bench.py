@@ -148,10 +148,6 @@ class FaultBench:
 
         limit_bytes = int(psutil.virtual_memory().available * SHARE)
         played = self.server.play(
-            requests[:SIDE_BY_SIDE],
-            limit_s=self.limit_s,
-            limit_bytes=limit_bytes,
-            then=go_on,
-            on_wait=on_wait,
+            requests[:SIDE_BY_SIDE], limit_s=self.limit_s, limit_bytes=limit_bytes, then=go_on, on_wait=on_wait
         )
         return [without_frames_of_ours(each) for each in played]
