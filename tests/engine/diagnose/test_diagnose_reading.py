@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.reading import MOST_HITS, LogQuery, read_log
+from holdfast.engine.diagnose.kept_lines import MOST_HITS, LogQuery
+from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.windows import BODY
 
 WORD = "CUDA out of memory"

@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.core.diagnosis import HEALTHY
 from holdfast.engine.diagnose import PatternIndex, diagnose
-from holdfast.engine.diagnose.reading import LogQuery, read_log
+from holdfast.engine.diagnose.kept_lines import LogQuery
+from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
 from holdfast.signatures import all_signatures
 

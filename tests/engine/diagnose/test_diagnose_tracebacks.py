@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.log import Frame, Log
-from holdfast.engine.diagnose.reading import LogQuery, read_log
+from holdfast.engine.diagnose.kept_lines import LogQuery
+from holdfast.engine.diagnose.reading import read_log
 
 PLAIN = """Traceback (most recent call last):
   File "/home/u/train.py", line 12, in <module>

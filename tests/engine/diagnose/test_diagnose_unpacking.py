@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.reading import LogQuery, read_log
+from holdfast.engine.diagnose.kept_lines import LogQuery
+from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.unpacking import unpacked
 from holdfast.engine.diagnose.windows import BODY
 

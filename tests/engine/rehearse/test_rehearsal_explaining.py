@@ -12,7 +12,7 @@ from holdfast.core.log import Traceback
 from holdfast.core.rehearsal import Failure, Objection, PartResult, Rehearsal
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
-from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.values import fill
 from holdfast.engine.rehearse.advising import advise
 from holdfast.engine.rehearse.circumstances import Circumstances

@@ -16,7 +16,7 @@ from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.rehearsal import Part, PartResult
 from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.diagnose import read_log
-from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.rehearse.absence_advice import NO_MODULE
 from holdfast.engine.rehearse.advising import SYNTAX
 from holdfast.engine.rehearse.explaining import FailureContext

@@ -18,7 +18,7 @@ class Candidate:
         decisive: The sign that says the most; None if only the metrics speak for it.
         matches: All lines that speak for it, in order.
         silent: What the metrics say.
-        exception: The exception that nobody knows, of the class that stands for such.
+        exception: The exception that no signature knows, of the class that stands for such.
         is_guess: Whether nothing but its words speaks for it.
     """
 
@@ -38,3 +38,8 @@ class Candidate:
         if self.silent:
             return self.silent.lines[0]
         return self.exception.error[0] if self.exception and self.exception.error else None
+
+    @property
+    def root_places(self) -> frozenset[tuple[str, int]]:
+        """Where the lines stand that state the cause."""
+        return frozenset(match.line.place for match in self.matches if match.pattern.role == "root")

@@ -1,7 +1,7 @@
 """What the processes of an attempt did together last, by torch's flight recorder: which one has not come to the call that the others wait in."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -47,35 +47,49 @@ def find_disagreement(newest: Mapping[int, Sequence[Collective]]) -> Disagreemen
     >>> find_disagreement({0: reduce, 1: reduce[:2]}).text
     'rank 1 has not come to collective 26, `all_reduce` of [3], in which rank 0 waits'
     """
-    last = {rank: {each.group: each for each in found} for rank, found in newest.items() if found}
-    groups = sorted({group for found in last.values() for group in found})
-    return next(
-        filter(
-            None, (_compare({rank: found[group] for rank, found in last.items() if group in found}) for group in groups)
-        ),
-        None,
-    )
+    last: dict[str, dict[int, Collective]] = {}
+    for rank, collectives in newest.items():
+        for each in collectives:
+            last.setdefault(each.group, {})[rank] = each
+    return next(filter(None, (_compare(last[group]) for group in sorted(last))), None)
 
 
 def _compare(last: Mapping[int, Collective]) -> Disagreement | None:
-    """Return how the last collective of each rank in one group differs; None if it does not, or if nobody waits."""
-    if len(last) < 2 or all(each.is_over for each in last.values()):  # noqa: PLR2004 - one has nobody to differ from
+    """Return how the last collective of each rank in one group differs; None if it does not, or if no rank waits."""
+    if len(last) < 2 or all(each.is_over for each in last.values()):  # noqa: PLR2004 - two ranks can differ
         return None
     furthest = max(last.values(), key=lambda each: each.number)
     late = [rank for rank, each in last.items() if each.number < furthest.number]
-    if late:
-        waiting = spell_ranks(sorted(last.keys() - {*late}))
-        verb = "waits" if len(last) - len(late) == 1 else "wait"
-        has = "has" if len(late) == 1 else "have"
-        text = f"{spell_ranks(late)} {has} not come to collective {furthest.number}, {_describe(furthest)}, in which {waiting} {verb}"
-        return Disagreement(late[0] if len(late) == 1 else None, text)
+    return _absence(last, late, furthest) if late else _difference(last, furthest)
+
+
+def _absence(last: Mapping[int, Collective], late: Sequence[int], furthest: Collective) -> Disagreement:
+    """Return that some ranks have not come to the collective in which the others wait."""
+    waiting = sorted(last.keys() - {*late})
+    verb = "waits" if len(waiting) == 1 else "wait"
+    has = "has" if len(late) == 1 else "have"
+    text = f"{spell_ranks(late)} {has} not come to collective {furthest.number}, {_describe(furthest)}, in which {spell_ranks(waiting)} {verb}"
+    return Disagreement(late[0] if len(late) == 1 else None, text)
+
+
+def _difference(last: Mapping[int, Collective], furthest: Collective) -> Disagreement | None:
+    """Return that one collective is not the same for all ranks; None if it is."""
     kinds = {rank: _describe(each) for rank, each in last.items()}
-    counted = Counter(kinds.values())
-    if len(counted) == 1:
+    if len({*kinds.values()}) == 1:
         return None
-    alone = [rank for rank, kind in kinds.items() if counted[kind] == 1]
     text = f"collective {furthest.number} is not the same for all: {', '.join(_spell_kinds(kinds))}"
-    return Disagreement(alone[0] if len(alone) == 1 and len(kinds) > len(counted) else None, text)
+    return Disagreement(odd_rank(kinds), text)
+
+
+def odd_rank(kinds: Mapping[int, Hashable]) -> int | None:
+    """Return the only rank of a kind that no other rank has, while others share one; None if there is no such rank.
+
+    >>> odd_rank({0: "a", 1: "b", 2: "a"}), odd_rank({0: "a", 1: "b"})
+    (1, None)
+    """
+    counted = Counter(kinds.values())
+    alone = [rank for rank, kind in kinds.items() if counted[kind] == 1]
+    return alone[0] if len(alone) == 1 and len(kinds) > len(counted) else None
 
 
 def _spell_kinds(kinds: Mapping[int, str]) -> Iterator[str]:

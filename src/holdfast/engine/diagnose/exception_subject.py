@@ -1,11 +1,12 @@
-"""What an exception is about that neither a signature nor the libraries' releases tell word by word.
+"""The subject of an exception that neither a signature nor the libraries' releases know word by word.
 
-A library that refuses something says so in a sentence. By the exception's kind, the place where it was raised and what the sentence is about its class
-is guessed, with little confidence. Of what the user's own code raises only a sentence is judged that names a cause outside of it, such as a package
-that is too old; nor is what tells of nothing but numbers.
+A library that refuses something says so in a sentence. The class is guessed from the exception's kind, the place where it was raised, and the
+subject of the sentence; its score is low. Of what the user's own code raises, only sentences count that name a cause outside of it, such as a
+package that is too old. Packages that know of nothing but numbers, files and connections are left out.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from holdfast.catalog.api import released
@@ -170,11 +171,12 @@ WRONG_TYPE: Final = RaisedClass(
 """What Python says of a setting that is of another type than the line which reads it takes."""
 SETTINGS: Final = RaisedClass("invalid-config-value", says=UNFIT, kind=REFUSES)
 ROWS: Final = RaisedClass("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
-INTERNAL: Final = re.compile(
-    r"^'(?!\w*(?:NoneType|DataFrame|DatasetDict|NameSpace|Namespace|My|Custom|Path)|Tensor')(?:[A-Z]+[a-z\d]+){2,}\w*' object has no attribute"
-    r"|^(?!\w*(?:My|Custom|Callback|Dataset|Collator|Net)\w*\.)(?:[A-Z]+[a-z\d]+){2,}\w*\.(?!__init__|forward\()\w+\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|got multiple values)"
+INTERNAL: Final = RaisedClass(
+    "framework-version-incompatible",
+    says=r"^'(?!\w*(?:NoneType|DataFrame|DatasetDict|NameSpace|Namespace|My|Custom|Path)|Tensor')(?:[A-Z]+[a-z\d]+){2,}\w*' object has no attribute"
+    r"|^(?!\w*(?:My|Custom|Callback|Dataset|Collator|Net)\w*\.)(?:[A-Z]+[a-z\d]+){2,}\w*\.(?!__init__|forward\()\w+\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|got multiple values)",
 )
-"""What Python says of a class that is named as libraries name theirs, where no frame is left that tells whose it is."""
+"""What Python says of a class that is named as libraries name theirs, where no frame is left that shows whose it is."""
 HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
 
 
@@ -186,25 +188,39 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
         return "framework-version-incompatible", KNOWN
     frames = calling_frames(exception.frames)
     frame = next((frame for frame in reversed(frames) if frame.file not in ("", "<string>")), None)
-    place = _place(frame) if frame else ""
-    if frame and not _raises(frame) and _is_importing(exception):
-        return IMPORTING.name if IMPORTING.holds(kind, message, place) else "", SENSED
-    if frame and is_users(frame):
-        return _stated(kind, message, place) if message and _raises_itself(frame, kind) else "", STATED
+    if frame is None:
+        return _first_class((*ABOUT, INTERNAL), kind, message) or _refused(kind, message), SENSED
+    return _sense_at(frame, exception, kind, message)
+
+
+def _sense_at(frame: Frame, exception: Traceback, kind: str, message: str) -> tuple[str, float]:
+    """Return the class, and its score, of an exception by the frame that raised it."""
+    place = _place(frame)
+    if _is_importing(exception, frame):
+        return _first_class((IMPORTING,), kind, message, place), SENSED
+    if is_users(frame):
+        return _stated(frame, kind, message, place), STATED
     if re.search(LOW, place):
         return "", 0.0
-    if frame and not _raises(frame):
-        reads = SETTING_READ.search(frame.code) is not None
-        rules = (WRONG_TYPE, *STUMBLES) if reads else STUMBLES
-        return next((rule.name for rule in rules if rule.holds(kind, message, place)), ""), SENSED
-    about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
-    if not frame and not about and INTERNAL.search(message):
-        about = "framework-version-incompatible"
-    return about or _refused(kind, message, place), SENSED
+    if not _raises(frame):
+        return _first_class(_stumbles(frame), kind, message, place), SENSED
+    return _first_class(ABOUT, kind, message, place) or _refused(kind, message, place), SENSED
 
 
-def _is_importing(exception: Traceback) -> bool:
-    """True if an exception was raised by what the user's code only imports."""
+def _first_class(rules: Iterable[RaisedClass], kind: str, message: str, place: str = "") -> str:
+    """Return the name of the first class that an exception is of; empty if it is of none."""
+    return next((rule.name for rule in rules if rule.holds(kind, message, place)), "")
+
+
+def _stumbles(frame: Frame) -> tuple[RaisedClass, ...]:
+    """Return the classes of what Python says of a line that does not raise on purpose."""
+    return (WRONG_TYPE, *STUMBLES) if SETTING_READ.search(frame.code) else STUMBLES
+
+
+def _is_importing(exception: Traceback, frame: Frame) -> bool:
+    """True if an exception was raised, and not on purpose, by what the user's code only imports."""
+    if _raises(frame):
+        return False
     users = next((frame for frame in reversed(exception.frames) if is_users(frame)), None)
     return users is not None and users is not exception.frames[-1] and IMPORT.match(users.code.strip()) is not None
 
@@ -220,13 +236,15 @@ def _raises_itself(frame: Frame, kind: str) -> bool:
     return kind == "AssertionError" or re.match(r"raise\b", frame.code.strip()) is not None
 
 
-def _stated(kind: str, message: str, place: str) -> str:
+def _stated(frame: Frame, kind: str, message: str, place: str) -> str:
     """Return the class of a cause outside of the user's own code that this code states; empty if it states none."""
-    about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    if not message or not _raises_itself(frame, kind):
+        return ""
+    about = _first_class(ABOUT, kind, message, place)
     return about if about in OUTSIDE else ""
 
 
-def _refused(kind: str, message: str, place: str) -> str:
+def _refused(kind: str, message: str, place: str = "") -> str:
     """Return the class of a sentence that refuses a setting, or a row; empty if it may be about anything."""
     if ROWS.holds(kind, message, place) and not re.search(NAMED, message) and "support" not in message:
         return ROWS.name

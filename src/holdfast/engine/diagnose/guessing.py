@@ -5,12 +5,12 @@ Such an answer is a guess, never sure enough to be called the cause. It shows at
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
-from holdfast.core.log import Line, Log
+from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived
@@ -54,13 +54,14 @@ def guess(log: Log, matches: Iterable[Match], patterns: PatternIndex) -> list[Ca
         matches: Its lines that match a pattern.
         patterns: The signatures'.
     """
-    echoes = (match for match in matches if match.pattern.role == "echo" or match.signature.name in TELLS_NOTHING)
-    alike = _alike(_loud(log, {match.line.place for match in echoes}), patterns.likeness)
+    echoes = {
+        match.line.place for match in matches if match.pattern.role == "echo" or match.signature.name in TELLS_NOTHING
+    }
+    alike = _alike(_loud(log, echoes), patterns.likeness)
     if not alike:
         return []
     known = {each.name: each for each in patterns.signatures}
-    most, next_most = (*(each.score for each in alike[:2]), 0.0)[:2]
-    sure = LEAST + (MOST - LEAST) * min(1.0, most / next_most - 1 if next_most else 1.0)
+    most, sure = alike[0].score, _score_of_first(alike)
     return [
         Candidate(
             signature=known[each.name],
@@ -71,6 +72,12 @@ def guess(log: Log, matches: Iterable[Match], patterns: PatternIndex) -> list[Ca
         for each in alike[:MOST_GUESSES]
         if each.score >= CLOSE * most
     ]
+
+
+def _score_of_first(alike: Sequence[SimilarClass]) -> float:
+    """Return the score of the likeliest class: the higher, the less likely the next one is."""
+    most, next_most = (*(each.score for each in alike[:2]), 0.0)[:2]
+    return LEAST + (MOST - LEAST) * min(1.0, most / next_most - 1 if next_most else 1.0)
 
 
 def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[SimilarClass]:
@@ -85,19 +92,32 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Similar
         for name, score in scores.items():
             if name not in lines or score > lines[name][0]:
                 lines[name] = (score, line)
-    nobodys = {*TELLS_NOTHING, USER_CODE}
-    return [SimilarClass(name, score, lines[name][1]) for name, score in total.most_common() if name not in nobodys]
+    unnamed = {*TELLS_NOTHING, USER_CODE}
+    return [SimilarClass(name, score, lines[name][1]) for name, score in total.most_common() if name not in unnamed]
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
     """Yield the exceptions and error lines that training did not survive, each once."""
     ended = read_log_context(log).ended
-    taken, shapes = set(echoes), set[str]()
-    for exception in exceptions_of(log):
+    exceptions = [*exceptions_of(log)]
+    yield from _loud_exceptions(exceptions, echoes, ended)
+    yield from _loud_lines(log, {*echoes, *(line.place for each in exceptions for line in each.error)}, ended)
+
+
+def _loud_exceptions(
+    exceptions: Iterable[Traceback], echoes: Collection[tuple[str, int]], ended: Line | None
+) -> Iterator[tuple[Line, str]]:
+    taken = set(echoes)
+    for exception in exceptions:
         first = exception.error[0]
         if first.place not in taken and _counts(first, ended):
             yield first, joined_error(exception)
         taken |= {line.place for line in exception.error}
+
+
+def _loud_lines(log: Log, taken: Collection[tuple[str, int]], ended: Line | None) -> Iterator[tuple[Line, str]]:
+    """Yield the error lines that are part of no exception, each once but for its numbers."""
+    shapes = set[str]()
     for line in chain((hit.line for hit in log.hits), log.head, log.tail):
         shape = re.sub(r"\d+", "#", line.text)
         if line.place not in taken and shape not in shapes and LOUD.search(line.text) and not QUIET.search(line.text):
@@ -108,4 +128,4 @@ def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line,
 
 def _counts(line: Line, ended: Line | None) -> bool:
     """True if a line speaks of more than that something else failed, and training did not go on to its end after it."""
-    return not TEARDOWN.search(line.text) and not (ended and survived(line, ended))
+    return not TEARDOWN.search(line.text) and not survived(line, ended)

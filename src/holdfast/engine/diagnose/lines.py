@@ -73,6 +73,10 @@ class WindowLines:
                 yield start, self._whole_line(start, len(self.data) if after is None else after - 1)
             start = after
 
+    def behind_by(self, writer: tuple[int | None, str], position: int) -> Iterator[Line]:
+        """Yield the lines that one writer wrote after the line in which a byte stands."""
+        return (line for _, line in self.behind(position) if line.writer == writer)
+
     def before(self, position: int) -> Iterator[tuple[int, Line]]:
         """Yield the lines before the one in which a byte stands, the nearest first; blank ones too."""
         end = self.data.rfind(b"\n", 0, position)
@@ -81,6 +85,10 @@ class WindowLines:
             if not self.data.startswith(JOINED, start):
                 yield start, self._whole_line(start, end)
             end = start - 1
+
+    def before_by(self, writer: tuple[int | None, str], position: int) -> Iterator[Line]:
+        """Yield the lines that one writer wrote before the line in which a byte stands, the nearest first."""
+        return (line for _, line in self.before(position) if line.writer == writer)
 
     def bar_behind(self, position: int) -> str:
         """Return the progress bar that the next line begins with; empty if it begins with something else.

@@ -79,8 +79,10 @@ def is_exception(hit: Hit) -> bool:
     return hit.traceback is not None or ERROR.match(hit.line.text) is not None
 
 
-def survived(line: Line, ended: Line) -> bool:
-    """True if training went on to its end after a line: it is rank 0 that tells of the end, and speaks for no other."""
+def survived(line: Line, ended: Line | None) -> bool:
+    """True if training went on to its end after a line: it is rank 0 that writes of the end, and speaks for no other."""
+    if ended is None:
+        return False
     return line.path == ended.path and line.number < ended.number and line.rank in (None, 0, ended.rank)
 
 

@@ -12,8 +12,9 @@ from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.devices import shared_devices
+from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.phases import phase_of
-from holdfast.engine.diagnose.reading import LogQuery, joined_error
+from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.tracebacks import FRAME, START
 from holdfast.engine.diagnose.truncated_lines import LinePrefixes

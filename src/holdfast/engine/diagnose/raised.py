@@ -12,7 +12,7 @@ from typing import Final
 from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.core.diagnosis import Signature
-from holdfast.core.log import Line, Log, Traceback
+from holdfast.core.log import Frame, Line, Log, Traceback
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.exception_subject import sense_of
 from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived
@@ -115,40 +115,57 @@ def with_low_confidence(
         signatures: All.
         log: What was read.
     """
+    made = _best_guess(candidates, raised, signatures, log)
+    if made is None:
+        return list(candidates)
+    others = [each for each in candidates if not _is_vaguer(each, made)]
+    if any(each.signature.name == made.signature.name and each.score >= made.score for each in others):
+        return list(candidates)
+    return _in_place_of_its_class(made, others)
+
+
+def _in_place_of_its_class(candidate: Candidate, others: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates, the likeliest first, with one in place of any other of its class."""
+    kept = [each for each in others if each.signature.name != candidate.signature.name]
+    at = next((at for at, each in enumerate(kept) if each.score < candidate.score), len(kept))
+    return [*kept[:at], candidate, *kept[at:]]
+
+
+def _is_vaguer(candidate: Candidate, other: Candidate) -> bool:
+    """True of a fault in the user's own code that no line speaks for, and that is no likelier than another class."""
+    return candidate.signature.name == USER_CODE and candidate.decisive is None and candidate.score <= other.score
+
+
+def _best_guess(
+    candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], signatures: Iterable[Signature], log: Log
+) -> Candidate | None:
+    """Return the class of the first exception that no pattern knows, and that ended something; None if it is known of none."""
     known = {each.name: each for each in signatures}
-    first = next((each for each in _guesses(candidates, raised, log) if each[0] in known), None)
-    if first is None:
-        return list(candidates)
-    name, score, exception = first
-    made = Candidate(signature=known[name], score=score, exception=exception)
-    others = [
-        each
-        for each in candidates
-        if each.signature.name != USER_CODE or each.decisive is not None or each.score > score
-    ]
-    if any(each.signature.name == name and each.score >= score for each in others):
-        return list(candidates)
-    kept = [each for each in others if each.signature.name != name]
-    at = next((at for at, each in enumerate(kept) if each.score < score), len(kept))
-    return [*kept[:at], made, *kept[at:]]
+    taken = frozenset[tuple[str, int]]().union(*(each.root_places for each in candidates))
+    guesses = (
+        Candidate(signature=known[name], score=score, exception=exception)
+        for name, score, exception in _guesses(raised, log, taken)
+        if name in known
+    )
+    return next(guesses, None)
 
 
 def _guesses(
-    candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], log: Log
+    raised: Sequence[LibraryMessage], log: Log, taken: frozenset[tuple[str, int]]
 ) -> Iterator[tuple[str, float, Traceback]]:
-    """Yield of each exception that no pattern knows, and that ended something, which class it seems to be of, and how sure that is.
-
-    Those whose words are known from the libraries' releases come first.
-    """
-    taken = {match.line.place for each in candidates for match in each.matches if match.pattern.role == "root"}
+    """Yield the class that each exception seems to be of, and its score, of those that no pattern knows, and that ended something."""
     ended = read_log_context(log).ended
-    known = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
-    sensed = ((*sense_of(each), each) for each in exceptions_of(log))
-    for name, score, exception in chain(known, sensed):
+    for name, score, exception in _subjects(raised, log):
         first = exception.error[0]
-        is_known = any(line.place in taken for line in exception.error)
-        if not is_known and not TEARDOWN.search(first.text) and not (ended and survived(first, ended)):
+        is_over = TEARDOWN.search(first.text) or survived(first, ended)
+        if not is_over and taken.isdisjoint(line.place for line in exception.error):
             yield name, score, exception
+
+
+def _subjects(raised: Sequence[LibraryMessage], log: Log) -> Iterator[tuple[str, float, Traceback]]:
+    """Yield the class and score of each exception, those whose words are known from the libraries' releases first."""
+    yield from ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
+    yield from ((*sense_of(each), each) for each in exceptions_of(log))
 
 
 def exceptions_of(log: Log) -> Iterator[Traceback]:
@@ -172,24 +189,28 @@ def _exception_message(exception: Traceback) -> LibraryMessage | None:
     error, _, message = joined_error(exception).partition(":")
     kind = error.rpartition(".")[2].strip()
     text = message.strip()
-    frame = exception.frames[-1] if exception.frames and exception.frames[-1].file else None
-    found: list[LibraryMessage] = []
-    for package in packages():
-        known = load_messages(package)
-        for known_message in known.find(text[1:] if kind in QUOTED else text, kind):
-            places = tuple(each for each in known_message.places if frame and each.is_at(frame.file, frame.function))
-            if places or (frame is None and known_message.words >= SURE_WORDS):
-                found.append(
-                    LibraryMessage(
-                        exception.error[0],
-                        known_message,
-                        places or known_message.places,
-                        known,
-                        bool(places),
-                        exception,
-                    )
-                )
-    return _best(found)
+    found = (
+        _placed(exception, known_message, known)
+        for known in map(load_messages, packages())
+        for known_message in known.find(text[1:] if kind in QUOTED else text, kind)
+    )
+    return _best([each for each in found if each])
+
+
+def _placed(exception: Traceback, said: KnownMessage, known: PackageMessages) -> LibraryMessage | None:
+    """Return a known message as the one that an exception has; None if its last frame is elsewhere, or missing and the message too short."""
+    made = LibraryMessage(exception.error[0], said, said.places, known, exception=exception)
+    frame = _named_frame(exception)
+    if frame is None:
+        return made if said.words >= SURE_WORDS else None
+    places = tuple(each for each in said.places if each.is_at(frame.file, frame.function))
+    return replace(made, places=places, is_placed=True) if places else None
+
+
+def _named_frame(exception: Traceback) -> Frame | None:
+    """Return the frame that raised, if its file is known."""
+    frame = next(reversed(exception.frames), None)
+    return frame if frame and frame.file else None
 
 
 def _line_message(line: Line) -> LibraryMessage | None:

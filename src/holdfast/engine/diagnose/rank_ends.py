@@ -75,14 +75,24 @@ def first_failure(ranks: Collection[int], ends: Mapping[int, RankEnd], launcher:
     >>> first_failure([0, 1], {0: lost}, "failed (exitcode: -9) local_rank: 1 (pid: 7) of binary: python").text
     'rank 1 was killed by SIGKILL; rank 0 ended after it'
     """
-    if len(ranks) < 2 or has_lost_launcher(ends):  # noqa: PLR2004 - one has no others
+    if len(ranks) < 2 or has_lost_launcher(ends):  # noqa: PLR2004 - one process alone is the first
         return None
+    return _silent_death(ranks, ends, launcher) or _first_exception(ranks, ends)
+
+
+def _silent_death(ranks: Collection[int], ends: Mapping[int, RankEnd], launcher: str) -> FirstFailure | None:
+    """Return the process that the launcher noticed first, of those that could not write how they ended."""
     codes = {int(found["rank"]): int(found["code"]) for found in FAILED.finditer(launcher)}
-    silent = {rank: code for rank, code in codes.items() if rank not in ends and rank in ranks}
-    if silent:
-        rank, code = next(iter(silent.items()))
-        how = f"was killed by {Signals(-code).name}" if -code in set(Signals) else f"ended with exit code {code}"
-        return FirstFailure(rank, f"rank {rank} {how}{_others(ranks, rank)}", code)
+    rank = next((rank for rank in codes if rank not in ends and rank in ranks), None)
+    if rank is None:
+        return None
+    code = codes[rank]
+    how = f"was killed by {Signals(-code).name}" if -code in set(Signals) else f"ended with exit code {code}"
+    return FirstFailure(rank, f"rank {rank} {how}{_others(ranks, rank)}", code)
+
+
+def _first_exception(ranks: Collection[int], ends: Mapping[int, RankEnd]) -> FirstFailure | None:
+    """Return the first process that wrote of more than that it lost its connection to another one."""
     failed = {rank: end for rank, end in ends.items() if end.status == "failed" and not LOST.search(end.because)}
     if not failed:
         return None

@@ -1,13 +1,12 @@
 """Which of several processes holds up the others, by their stacks: the one that has not come to the call that the others wait in."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from holdfast.engine.diagnose.collectives import Collective, find_disagreement, spell_ranks
+from holdfast.engine.diagnose.collectives import Collective, Disagreement, find_disagreement, odd_rank, spell_ranks
 from holdfast.engine.diagnose.hangs import main_stack
 
 COLLECTIVE: Final = re.compile(
@@ -49,13 +48,16 @@ def find_standstill(
     >>> find_standstill({0: waits, 1: sleeps}).text
     'rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`'
     """
-    frames = {rank: [frame for _, frame in main_stack(text)] for rank, text in stacks.items()}
-    frames = {rank: found for rank, found in frames.items() if found}
+    frames = {rank: found for rank, text in stacks.items() if (found := [frame for _, frame in main_stack(text)])}
     if not frames:
         return None
     if len(frames) == 1:
         return Standstill(None, f"it is in {_place(next(iter(frames.values())))}")
-    differ = find_disagreement(collectives or {})
+    return _compare_stacks(frames, find_disagreement(collectives or {}))
+
+
+def _compare_stacks(frames: Mapping[int, Sequence[re.Match[str]]], differ: Disagreement | None) -> Standstill:
+    """Return which of several ranks holds up the others, and where it stands; where each of them does, if that is not known."""
     compared = f"; {differ.text}" if differ else ""
     rank = _outlier(frames)
     if rank is None:
@@ -71,10 +73,7 @@ def _outlier(frames: Mapping[int, Sequence[re.Match[str]]]) -> int | None:
     outside = [rank for rank, found in frames.items() if not _waits(found)]
     if outside:
         return outside[0] if len(outside) == 1 else None
-    ways = {rank: tuple(frame.string for frame in found) for rank, found in frames.items()}
-    counted = Counter(ways.values())
-    alone = [rank for rank, way in ways.items() if counted[way] == 1]
-    return alone[0] if len(alone) == 1 and len(frames) > len(counted) else None
+    return odd_rank({rank: tuple(frame.string for frame in found) for rank, found in frames.items()})
 
 
 def _waits(frames: Sequence[re.Match[str]]) -> bool:

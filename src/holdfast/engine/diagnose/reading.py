@@ -5,26 +5,23 @@ some thousand times, the first and the last, so memory does not grow with the lo
 """
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import chain
-from typing import Final, Generic, Literal, TypeVar
-
-from ahocorasick_rs import BytesAhoCorasick, Implementation
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Final
 
 from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
+from holdfast.engine.diagnose.kept_lines import KeptLines, LogQuery
 from holdfast.engine.diagnose.lines import WindowLines
-from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
+from holdfast.engine.diagnose.metrics import metrics_in
 from holdfast.engine.diagnose.records import whole_record
-from holdfast.engine.diagnose.restarts import RESTARTS, is_restart
+from holdfast.engine.diagnose.restarts import is_restart
 from holdfast.engine.diagnose.tracebacks import (
     ANY_ERROR,
     ERROR,
     START,
-    Chain,
     message_above,
     message_below,
     read_chain,
@@ -34,18 +31,10 @@ from holdfast.engine.diagnose.unpacking import feeds
 from holdfast.engine.diagnose.windows import Window, windows
 from holdfast.engine.diagnose.wrapping import MOST_WRAPPED, wrapped_together
 
-STRUCTURE: Final = (START, "Error: ", "Exception: ", "KeyboardInterrupt", *RESTARTS)
-"""Words of every log, beside those of signatures."""
-MOST_HITS: Final = 2000
-"""Hits that are kept from the beginning of the logs, and as many from their end."""
-MOST_TRACEBACKS: Final = 300
-MOST_STEPS: Final = 300
-MOST_ODD_STEPS: Final = 500
 EDGE: Final = 40
 """Lines of the beginning, and of the end of each rank."""
 MOST_MATCHES: Final = 2000
 """Matches of words in one window that are looked at one by one; of more, the first and the last of each word."""
-MOST_RESTARTS: Final = 40
 EACH_WORD: Final = 40
 MOST_SOURCES: Final = 64
 MOST_BARS: Final = 40
@@ -61,22 +50,8 @@ SHORTENED: Final = re.compile(
     re.IGNORECASE,
 )
 
-T = TypeVar("T")
 File = tuple[str, Iterable[bytes]]
 """A log's name, and its bytes in pieces of any size."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogQuery:
-    """What is looked for in a log.
-
-    Attributes:
-        words: Literals; a hit tells which of them a line has, by number.
-        keeps: Tells whether a line with some of them, by number, is worth keeping: most are not what they look like.
-    """
-
-    words: Sequence[str] = ()
-    keeps: Callable[[str, frozenset[int]], bool] = lambda _text, _words: True
 
 
 def read_log(files: Iterable[File], sought: LogQuery) -> Log:
@@ -86,121 +61,64 @@ def read_log(files: Iterable[File], sought: LogQuery) -> Log:
         files: One or more; each is read once, from its beginning to its end.
         sought: The words that matter.
     """
-    reader = _LogReader(sought)
-    names = [reader.read(name, chunks) for name, chunks in files]
-    return reader.done(tuple(names))
+    log = KeptLines(sought)
+    names = [_read_file(log, name, chunks) for name, chunks in files]
+    return log.done(tuple(names))
 
 
-class HeadAndTail(Generic[T]):
-    """The first and the last of many."""
+@dataclass(slots=True)
+class _FileProgress:
+    """What later windows of a file need to know of earlier ones.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._first: list[T] = []
-        self._last: deque[T] = deque(maxlen=most)
+    Attributes:
+        members: The traceback that each line is part of, by the line's number.
+        last: The line that was looked at last.
+    """
 
-    def add(self, item: T) -> None:
-        """Keep one more; of too many, those in the middle go."""
-        (self._first if len(self._first) < self._most else self._last).append(item)
-
-    def __iter__(self) -> Iterator[T]:
-        yield from self._first
-        yield from self._last
+    members: dict[int, Traceback] = field(default_factory=dict[int, Traceback])
+    last: Line | None = None
 
 
-@lru_cache(4)
-def _finder(words: tuple[bytes, ...], *, many: bool) -> BytesAhoCorasick:
-    """Return a search automaton for words: for many windows a tenth faster, but it takes a quarter of a second to build instead of some hundredths."""
-    return BytesAhoCorasick(words, implementation=Implementation.DFA if many else Implementation.ContiguousNFA)
+def _read_file(log: KeptLines, name: str, chunks: Iterable[bytes]) -> str:
+    """Read one file; return its name."""
+    rank = _rank_in(name)
+    file = _FileProgress()
+    collector: re.Pattern[str] | None = None
+    for window in windows(chunks):
+        if not window.last:
+            log.expect_many()
+        if window.first and window.number == 1:
+            collector = prefix_of(WindowLines(window, name, rank).texts())
+        _read_window(log, WindowLines(window, name, rank, collector), file)
+        if window.last:
+            log.lines += window.number - window.data.endswith(b"\n")
+            log.lines += feeds(window.data, window.start, len(window.data))
+    return name
 
 
-class _LogReader:
-    """What was found so far, in however many files."""
-
-    def __init__(self, sought: LogQuery) -> None:
-        self.sought = sought
-        self.words = [word.encode() for word in (*sought.words, *STRUCTURE, *NOT_FINITE, *STEPS)]
-        self.structure = len(sought.words)
-        self.not_finite = self.structure + len(STRUCTURE)
-        self.steps = self.not_finite + len(NOT_FINITE)
-        self.finder = _finder(tuple(self.words), many=False)
-        self.longest = max(map(len, self.words))
-        self.lines = 0
-        self.hits: HeadAndTail[Hit] = HeadAndTail(MOST_HITS)
-        self.errors: HeadAndTail[Hit] = HeadAndTail(MOST_HITS // 4)
-        self.metrics: HeadAndTail[Metrics] = HeadAndTail(MOST_STEPS)
-        self.odd: list[Metrics] = []
-        self.chains: dict[tuple[object, ...], tuple[Chain, int]] = {}
-        self.head: list[Line] = []
-        self.tail: list[Line] = []
-        self.restarts: deque[Line] = deque(maxlen=MOST_RESTARTS)
-        self.ignored: set[tuple[str, int]] = set()
-        self.cut: set[Literal["beginning", "end"]] = set()
-        self.ranks: set[int] = set()
-        self.progress: tuple[int, int] | None = None
-
-    def read(self, name: str, chunks: Iterable[bytes]) -> str:
-        """Read one file; return its name."""
-        match = RANK_IN_NAME.search(name)
-        rank = int(match[1] or match[2]) if match else None
-        members: dict[int, tuple[Traceback, Line]] = {}
-        collector: re.Pattern[str] | None = None
-        for window in windows(chunks):
-            if not window.last:
-                self.finder = _finder(tuple(self.words), many=True)
-            if window.first and window.number == 1:
-                collector = prefix_of(WindowLines(window, name, rank).texts())
-            _read_window(self, WindowLines(window, name, rank, collector), members)
-            if window.last:
-                self.lines += window.number - (1 if window.data.endswith(b"\n") else 0)
-                self.lines += feeds(window.data, window.start, len(window.data))
-        return name
-
-    def words_in(self, text: str) -> set[int]:
-        """Return the numbers of the words that a text has, those of logs as such among them."""
-        return {word for word, _, _ in self.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
-
-    def signature_words(self, text: str) -> frozenset[int]:
-        """Return the numbers of the signatures' words for which a text is worth keeping."""
-        words = {word for word in self.words_in(text) if word < self.structure}
-        return frozenset(word for word in words if self.sought.keeps(text, frozenset({word})))
-
-    def done(self, paths: tuple[str, ...]) -> Log:
-        order = {path: at for at, path in enumerate(paths)}
-        hits = sorted((*self.hits, *self.errors), key=lambda hit: (order[hit.line.path], hit.line.number))
-        steps = {each.line.place: each for each in (*self.metrics, *self.odd)}
-        return Log(
-            paths=paths,
-            lines=self.lines,
-            hits=tuple(hits),
-            tracebacks=tuple(replace(linked.last, count=count) for linked, count in self.chains.values()),
-            metrics=tuple(sorted(steps.values(), key=lambda step: (order[step.line.path], step.line.number))),
-            head=tuple(self.head),
-            tail=tuple(self.tail),
-            cut=tuple(sorted(self.cut)),
-            ranks=frozenset(self.ranks),
-            progress=self.progress,
-            restarts=tuple(self.restarts),
-        )
+def _rank_in(name: str) -> int | None:
+    """Return the rank that a log's name says wrote it; None if it names none."""
+    match = RANK_IN_NAME.search(name)
+    return int(match[1] or match[2]) if match else None
 
 
-def _read_window(reader: _LogReader, lines: WindowLines, members: dict[int, tuple[Traceback, Line]]) -> None:
-    """Take what one window's body tells."""
+def _read_window(log: KeptLines, lines: WindowLines, file: _FileProgress) -> None:
+    """Read one window's body."""
     window = lines.window
     if window.first:
-        _read_head(reader, lines)
-    for position in _positions(reader, window):
-        _read_match(reader, lines, position, members)
-    _read_progress(reader, lines)
+        _read_head(log, lines)
+    for position in _positions(log, window):
+        _read_match(log, lines, position, file)
+    _read_progress(log, lines)
     if window.last:
-        _read_tail(reader, lines)
+        _read_tail(log, lines)
 
 
-def _positions(reader: _LogReader, window: Window) -> list[int]:
+def _positions(log: KeptLines, window: Window) -> list[int]:
     """Return where words begin in the body; of too many, the first and the last of each word."""
-    body = memoryview(window.data)[window.start : min(len(window.data), window.end + reader.longest)]
+    body = memoryview(window.data)[window.start : min(len(window.data), window.end + log.longest)]
     size = window.end - window.start
-    found = reader.finder.find_matches_as_indexes(body)
+    found = log.finder.find_matches_as_indexes(body)
     while found and found[-1][1] >= size:
         found.pop()
     if len(found) > MOST_MATCHES:
@@ -217,71 +135,65 @@ def _first_of_each(spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int,
             yield match
 
 
-def _read_match(
-    reader: _LogReader, lines: WindowLines, position: int, members: dict[int, tuple[Traceback, Line]]
-) -> None:
-    """Take the line in which a word stands: a traceback's beginning, a step's metrics, or one that may decide."""
+def _read_match(log: KeptLines, lines: WindowLines, position: int, file: _FileProgress) -> None:
+    """Read the line in which a word stands: a traceback's beginning, a step's metrics, or one that may decide."""
     line = lines.line_at(position)
-    if (at := members.get(-1)) and at[1] is line:
+    if line is file.last:
         return  # another word of the same line
-    members[-1] = (members.get(line.number, (Traceback(start=line), line))[0], line)
+    file.last = line
     if START in line.text:
-        _read_traceback(reader, lines, position, line, members)
-    text = line.text
-    words = _read_word(reader, lines, position, line)
-    kept = bool(words) and reader.sought.keeps(text, words)
-    if not kept and not ERROR.match(text):
-        return
-    member = members.get(line.number)
-    traceback = member[0] if member else _headless(lines, position, line)
-    if traceback and traceback.start.place in reader.ignored:
-        return
-    if kept or not (traceback and line not in traceback.error):
-        hit = Hit(
-            line=line, around=lines.around(position, line), words=words if kept else frozenset(), traceback=traceback
-        )
-        (reader.hits if kept else reader.errors).add(hit)
+        _read_traceback(log, lines, position, line, file)
+    words = log.kept_words(line.text, _read_word(log, lines, position, line))
+    if words or ERROR.match(line.text):
+        traceback = file.members.get(line.number) or _headless(lines, position, line)
+        _read_hit(log, lines, position, Hit(line=line, words=words, traceback=traceback))
 
 
-def _read_word(reader: _LogReader, lines: WindowLines, position: int, line: Line) -> frozenset[int]:
-    """Take what a line tells by itself: a step, another attempt, that a rank wrote; return which of the signatures' words it has."""
-    found = reader.words_in(line.text)
-    if any(word >= reader.not_finite for word in found):
-        is_odd = any(word < reader.steps for word in found if word >= reader.not_finite)
-        above = (each for _, each in lines.before(position) if each.writer == line.writer)
-        below = (each for _, each in lines.behind(position) if each.writer == line.writer)
-        bar = lines.bar_behind(position) or line.bar
-        _read_step(reader, *whole_record(line, above, below), progress=_step_of_bar(bar), is_odd=is_odd)
+def _read_hit(log: KeptLines, lines: WindowLines, position: int, hit: Hit) -> None:
+    """Keep a line that may decide, with what stands around it; an exception without a signature's word is kept with its traceback."""
+    traceback = hit.traceback
+    if traceback and traceback.start.place in log.ignored:
+        return
+    if hit.words or traceback is None or hit.line in traceback.error:
+        log.add_hit(replace(hit, around=lines.around(position, hit.line)))
+
+
+def _read_word(log: KeptLines, lines: WindowLines, position: int, line: Line) -> frozenset[int]:
+    """Read what a line says by itself: a step, another attempt, that a rank wrote; return which of the signatures' words it has."""
+    found = log.words_in(line.text)
+    metrics = [word for word in found if word >= log.not_finite]
+    if metrics:
+        _read_record(log, lines, position, line, is_odd=min(metrics) < log.steps)
     if is_restart(line.text):
-        reader.restarts.append(line)
+        log.restarts.append(line)
     if line.rank is not None:
-        reader.ranks.add(line.rank)
-    return frozenset(word for word in found if word < reader.structure)
+        log.ranks.add(line.rank)
+    return frozenset(word for word in found if word < log.structure)
 
 
-def _read_traceback(
-    reader: _LogReader, lines: WindowLines, position: int, line: Line, members: dict[int, tuple[Traceback, Line]]
-) -> None:
-    """Take a traceback and those that follow from it, unless it was taken with the one before."""
-    if line.number in members:
+def _read_record(log: KeptLines, lines: WindowLines, position: int, line: Line, *, is_odd: bool) -> None:
+    """Read the metrics of a step, which may stand in several lines; those with a value that is not finite are kept wherever they stand."""
+    above, below = lines.before_by(line.writer, position), lines.behind_by(line.writer, position)
+    begin, text = whole_record(line, above, below)
+    if values := metrics_in(text):
+        progress = _step_of_bar(lines.bar_behind(position) or line.bar)
+        log.add_step(Metrics(line=begin, values=values, progress=progress), is_odd=is_odd)
+
+
+def _read_traceback(log: KeptLines, lines: WindowLines, position: int, line: Line, file: _FileProgress) -> None:
+    """Read a traceback and those that follow from it, unless it was read with the one before."""
+    if line.number in file.members:
         return
-    behind = (each for _, each in lines.behind(position) if each.writer == line.writer)
-    linked = read_chain(line, behind, lines.leading(position, line))
-    for part, seen in zip(linked.parts, linked.lines, strict=True):
-        members.update((each.number, (part, each)) for each in seen)
+    linked = read_chain(line, lines.behind_by(line.writer, position), lines.leading(position, line))
+    file.members |= linked.members
     if _is_ignored(lines, position):
-        reader.ignored |= {part.start.place for part in linked.parts}
+        log.ignored |= {part.start.place for part in linked.parts}
         return
     if not linked.last.error:
-        reader.cut.add("end")
-    alike = tuple((_shape(part), part.frames[-1:]) for part in linked.parts)
-    known = reader.chains.get(alike)
-    if known:
-        reader.chains[alike] = (known[0], known[1] + 1)
-    elif len(reader.chains) < MOST_TRACEBACKS:
-        reader.chains[alike] = (linked, 1)
+        log.cut.add("end")
+    log.add_chain(linked)
     for part in linked.parts:
-        _read_joined(reader, part)
+        _read_joined(log, part)
 
 
 def _is_ignored(lines: WindowLines, position: int) -> bool:
@@ -294,49 +206,55 @@ def _headless(lines: WindowLines, position: int, line: Line) -> Traceback | None
     """Return the traceback that ends in a line and whose beginning is missing; None if no frame stands before it."""
     if "Warning: " in line.text:
         return None
-    before = (each for _, each in lines.before(position) if each.writer == line.writer)
-    behind = (each for _, each in lines.behind(position) if each.writer == line.writer)
-    is_error = ANY_ERROR.match(line.text.lstrip())
-    error = [line, *message_below(behind)] if is_error else message_above(line, before)
+    before = lines.before_by(line.writer, position)
+    if ANY_ERROR.match(line.text.lstrip()):
+        error = [line, *message_below(lines.behind_by(line.writer, position))]
+    else:
+        error = message_above(line, before)
     return read_headless(error, before) if error else None
 
 
-def _shape(traceback: Traceback) -> str:
-    """Return an exception without its numbers, which differ between ranks."""
-    return re.sub(r"0x[0-9a-f]+|\d+", "#", traceback.error[0].text if traceback.error else "")
-
-
-def _read_joined(reader: _LogReader, traceback: Traceback) -> None:
+def _read_joined(log: KeptLines, traceback: Traceback) -> None:
     """Take an exception whose message was wrapped, if only its lines put together have a word."""
     if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
         return
     joined = joined_error(traceback)
-    words = reader.signature_words(joined).difference(*(reader.signature_words(line.text) for line in traceback.error))
+    words = log.signature_words(joined).difference(*(log.signature_words(line.text) for line in traceback.error))
     if words:
         line = replace(traceback.error[0], text=joined)
-        reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
+        log.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
 
 
-def _read_wrapped(reader: _LogReader, lines: WindowLines, paragraph: Sequence[tuple[int, Line]]) -> None:
-    """Take lines that were broken between words, if only several of them put together have a word.
+def _read_wrapped(log: KeptLines, lines: WindowLines, paragraph: Sequence[tuple[int, Line]]) -> None:
+    """Read lines that were broken between words, if only several of them put together have a word.
 
     Args:
-        reader: What was found.
+        log: What was found.
         lines: The window's.
         paragraph: Lines that follow one another, of one rank or source, each with where it begins.
     """
     texts = [line.text.strip() for _, line in paragraph]
-    known = [reader.signature_words(text) for text in texts]
-    for at, (position, line) in enumerate(paragraph):
-        end = at + wrapped_together(texts[at : at + MOST_WRAPPED])
-        if end > at + 1:
-            joined = max(
-                (joint.join(texts[at:end]) for joint in (" ", "")), key=lambda text: len(reader.signature_words(text))
-            )
-            words = reader.signature_words(joined)
-            if words - frozenset().union(*known[at:end]) or (words and ERROR.match(joined)):
-                whole, around = replace(line, text=joined), lines.around(position, line)
-                reader.hits.add(Hit(line=whole, around=around, words=words, traceback=_headless(lines, position, line)))
+    for part in _wrapped(texts):
+        joined, words = _joined(log, texts[part])
+        known = frozenset[int]().union(*map(log.signature_words, texts[part]))
+        if words - known or (words and ERROR.match(joined)):
+            position, line = paragraph[part.start]
+            whole, around = replace(line, text=joined), lines.around(position, line)
+            log.hits.add(Hit(line=whole, around=around, words=words, traceback=_headless(lines, position, line)))
+
+
+def _wrapped(texts: Sequence[str]) -> Iterator[slice]:
+    """Yield where several lines may be one that was broken between words."""
+    for at in range(len(texts)):
+        count = wrapped_together(texts[at : at + MOST_WRAPPED])
+        if count > 1:
+            yield slice(at, at + count)
+
+
+def _joined(log: KeptLines, texts: Sequence[str]) -> tuple[str, frozenset[int]]:
+    """Return lines put together, with or without spaces, and the signatures' words of the result: as have the most."""
+    whole = [(text, log.signature_words(text)) for text in (" ".join(texts), "".join(texts))]
+    return max(whole, key=lambda each: len(each[1]))
 
 
 def joined_error(traceback: Traceback) -> str:
@@ -344,16 +262,7 @@ def joined_error(traceback: Traceback) -> str:
     return " ".join(line.text.strip() for line in traceback.error)
 
 
-def _read_step(reader: _LogReader, line: Line, text: str, *, progress: tuple[int, int] | None, is_odd: bool) -> None:
-    """Take the metrics of a step; one with a value that is not finite is kept wherever it stands."""
-    if values := metrics_in(text):
-        step = Metrics(line=line, values=values, progress=progress)
-        reader.metrics.add(step)
-        if is_odd and len(reader.odd) < MOST_ODD_STEPS:
-            reader.odd.append(step)
-
-
-def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
+def _read_progress(log: KeptLines, lines: WindowLines) -> None:
     """Take how far the training's bar got in the body: the last ones may be those of saving."""
     window = lines.window
     for unit in (b"it/s]", b"s/it]"):
@@ -363,7 +272,7 @@ def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
             if end < 0 or (step := _training_step(lines, end)):
                 break
         if step:
-            reader.progress = max(step, reader.progress or step)
+            log.progress = max(step, log.progress or step)
 
 
 def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:
@@ -378,29 +287,41 @@ def _step_of_bar(text: str) -> tuple[int, int] | None:
     return step_in(text) if described.lower() in TRAINING_BARS else None
 
 
-def _read_head(reader: _LogReader, lines: WindowLines) -> None:
-    first = lines.line_at(lines.window.start)
+def _read_head(log: KeptLines, lines: WindowLines) -> None:
+    """Read the first lines."""
+    start = lines.window.start
+    paragraph = [(start, lines.line_at(start)), *islice(lines.behind(start), EDGE)]
     if not lines.window.last:
-        every = zip(range(EDGE), lines.behind(lines.window.start), strict=False)
-        _read_wrapped(reader, lines, [(lines.window.start, first), *(each for _, each in every)])
-    head = [first, *(line for _, (_, line) in zip(range(EDGE), lines.behind(lines.window.start), strict=False))]
-    head = [line for line in head if line.text.strip() and not is_bar(line.text)]
-    reader.head += head
-    if (head and FRAME_LINE.match(head[0].text)) or any(SHORTENED.search(line.text) for line in head):
-        reader.cut.add("beginning")
+        _read_wrapped(log, lines, paragraph)
+    head = [line for _, line in paragraph if line.text.strip() and not is_bar(line.text)]
+    log.head += head
+    if _is_shortened(head):
+        log.cut.add("beginning")
 
 
-def _read_tail(reader: _LogReader, lines: WindowLines) -> None:
-    """Take the last lines of each rank and source, as far as the window reaches back."""
+def _is_shortened(head: Sequence[Line]) -> bool:
+    """True if a log's first lines are not the first that were written."""
+    if head and FRAME_LINE.match(head[0].text):
+        return True
+    return any(SHORTENED.search(line.text) for line in head)
+
+
+def _read_tail(log: KeptLines, lines: WindowLines) -> None:
+    """Read the last lines of each rank and source, as far as the window reaches back."""
+    last = _last_by_writer(lines)
+    log.tail += sorted((line for kept in last.values() for _, line in kept), key=lambda line: line.number)
+    for kept in last.values():
+        _read_wrapped(log, lines, kept[::-1])
+    log.ranks |= {rank for rank, _ in last if rank is not None}
+
+
+def _last_by_writer(lines: WindowLines) -> Mapping[tuple[int | None, str], Sequence[tuple[int, Line]]]:
+    """Return the last lines of each rank and source, the last one first, each with where it begins."""
     last: dict[tuple[int | None, str], list[tuple[int, Line]]] = {}
-    end = len(lines.data)
-    for looked, (position, line) in enumerate(chain(lines.unfinished(), lines.before(end))):
+    for looked, (position, line) in enumerate(chain(lines.unfinished(), lines.before(len(lines.data)))):
         kept = last.setdefault(line.writer, [])
         if len(kept) < EDGE and line.text.strip():
             kept.append((position, line))
         if looked > EDGE * MOST_SOURCES:
             break
-    reader.tail += sorted((line for kept in last.values() for _, line in kept), key=lambda line: line.number)
-    for kept in last.values():
-        _read_wrapped(reader, lines, kept[::-1])
-    reader.ranks |= {rank for rank, _ in last if rank is not None}
+    return last

@@ -25,23 +25,27 @@ def whole_record(line: Line, above: Iterable[Line], below: Iterable[Line]) -> tu
     >>> whole_record(second, [first], [])
     (Line(number=1, text="{'loss': 0.0,", path='', rank=None, source='', at_s=None, bar=''), "{'loss': 0.0, 'reward_std': 0.0}")
     """
-    has_begin, has_end = "{" in line.text, "}" in line.text
-    if has_begin == has_end and (has_begin or not ITEM.match(line.text)):
+    if not _is_part(line.text):
         return line, line.text
-    before = [line] if has_begin else [*_up_to("{", above), line]
-    behind = [] if has_end else _up_to("}", below)[::-1]
-    if "{" not in before[0].text or (not has_end and not behind):
+    record = [*_up_to("{", line, above), line, *reversed(_up_to("}", line, below))]
+    if "{" not in record[0].text or "}" not in record[-1].text:
         return line, line.text
-    return before[0], " ".join(each.text.strip() for each in (*before, *behind))
+    return record[0], " ".join(each.text.strip() for each in record)
 
 
-def _up_to(brace: str, lines: Iterable[Line]) -> list[Line]:
-    """Return the items up to the line with a brace, that line first; none where something else stands between."""
+def _is_part(text: str) -> bool:
+    """True if a line is one of several of a record: it has one of the braces, or an item and no brace."""
+    has_begin, has_end = "{" in text, "}" in text
+    return has_begin != has_end or (not has_begin and ITEM.match(text) is not None)
+
+
+def _up_to(brace: str, line: Line, others: Iterable[Line]) -> list[Line]:
+    """Return the items from a line that has no such brace up to one that has it, that one first; none where something else stands between."""
     found: list[Line] = []
-    for line in islice(lines, MOST_LINES):
-        if not ITEM.match(line.text):
+    for each in islice(others, MOST_LINES) if brace not in line.text else ():
+        if not ITEM.match(each.text):
             return []
-        found.insert(0, line)
-        if brace in line.text:
+        found.insert(0, each)
+        if brace in each.text:
             return found
     return []

@@ -93,6 +93,12 @@ class Chain:
     lines: tuple[tuple[Line, ...], ...]
     end: int
 
+    @property
+    def members(self) -> dict[int, Traceback]:
+        """The traceback that each line is part of, by the line's number."""
+        parts = zip(self.parts, self.lines, strict=True)
+        return {line.number: part for part, lines in parts for line in lines}
+
 
 def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = ()) -> Chain:
     """Return the traceback that begins in a line, with those that followed from it.

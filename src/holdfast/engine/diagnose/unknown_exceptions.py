@@ -22,30 +22,36 @@ PYTHONS: Final = re.compile(
 
 def unknown_exception(candidates: Sequence[Candidate], signature: Signature, context: LogContext) -> list[Candidate]:
     """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
-    claimed = {
-        match.line.place
-        for each in candidates
-        for match in each.matches
-        if match.pattern.role == "root" and match.signature.name != USER_CODE
-    }
-    best: Candidate | None = None
-    for last in _exceptions(context.log):
-        if (
-            not last.error
-            or TEARDOWN.search(last.error[0].text)
-            or (context.ended and survived(last.start, context.ended))
-        ):
-            continue
-        if any(line.place in claimed for part in last.chain for line in part.error):
-            continue
-        first = next((part for part, link in last.earlier if link == "cause"), last)
-        score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE
-        if last.count == 1 and is_from_earlier_attempt(last.start, context):
-            score *= EARLIER
-        if best is None or score > best.score:
-            best = Candidate(signature=signature, score=score, exception=first)
+    others = (each.root_places for each in candidates if each.signature.name != USER_CODE)
+    claimed = frozenset[tuple[str, int]]().union(*others)
+    found = [_candidate(last, signature, context) for last in _unclaimed(context, claimed)]
+    best = max(found, key=lambda each: each.score, default=None)
     known = max((each.score for each in candidates if each.signature.name == USER_CODE), default=0.0)
     return [best] if best and best.score > known else []
+
+
+def _unclaimed(context: LogContext, claimed: frozenset[tuple[str, int]]) -> Iterator[Traceback]:
+    """Yield the exceptions that ended something, and of which no line states a known cause."""
+    for last in _exceptions(context.log):
+        places = (line.place for part in last.chain for line in part.error)
+        if _ended_something(last, context) and claimed.isdisjoint(places):
+            yield last
+
+
+def _ended_something(exception: Traceback, context: LogContext) -> bool:
+    """True if an exception says more than that something else failed, and training did not go on to its end after it."""
+    if not exception.error or TEARDOWN.search(exception.error[0].text):
+        return False
+    return not survived(exception.start, context.ended)
+
+
+def _candidate(last: Traceback, signature: Signature, context: LogContext) -> Candidate:
+    """Return the candidate that an exception amounts to, by the direct cause of it."""
+    first = next((part for part, link in last.earlier if link == "cause"), last)
+    score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE
+    if last.count == 1 and is_from_earlier_attempt(last.start, context):
+        score *= EARLIER
+    return Candidate(signature=signature, score=score, exception=first)
 
 
 def _is_in_users(exception: Traceback) -> bool:
