@@ -27,7 +27,7 @@ from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as diagnose_log
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence
 from holdfast.engine.diagnose.endings import ending_evidence
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.script.literal_rows import literal_rows
 from holdfast.signatures import all_signatures
 

@@ -12,7 +12,7 @@ from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.answering import DIAGNOSED
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.judging import rank
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.weights import (
     BESIDE_EXCEPTION,
     EARLIER,

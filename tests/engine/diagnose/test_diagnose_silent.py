@@ -11,8 +11,9 @@ import pytest
 from holdfast.core.diagnosis import HEALTHY
 from holdfast.engine.diagnose import PatternIndex, diagnose
 from holdfast.engine.diagnose.kept_lines import LogQuery
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.reading import read_log
-from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
+from holdfast.engine.diagnose.silent import find_silent
 from holdfast.signatures import all_signatures
 
 END = {"train_runtime": "9.9", "train_loss": "1.0", "epoch": "1"}

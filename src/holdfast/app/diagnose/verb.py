@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.answers import diagnose_result, with_refusal
 from holdfast.engine.diagnose.declared import DeclaredTraining, find_contradictions
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.history import RunHistory
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.signatures import all_signatures
 

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from posixpath import basename
@@ -32,6 +32,7 @@ rival of 0.6 or more: four in five of the first answers were right, where they s
 LEAST_CONFIDENCE: Final = 0.1
 """Confidence from which a cause is shown at all."""
 MOST_CAUSES: Final = 5
+EMPTY: Final = "the log itself: it is empty (with PYTHONUNBUFFERED=1 a job writes as it goes)"
 GUESSED: Final = "A guess, by the words of a line that no signature knows:"
 NAME: Final = (
     r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"
@@ -204,12 +205,7 @@ def _sentences(candidate: Candidate, values: Mapping[str, str | None], message: 
 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:
     """Return the values in the decisive line, completed from other lines of the same class, and from known renamings."""
-    values: dict[str, str | None] = {}
-    for match in (candidate.decisive, *candidate.matches):
-        for name, value in match.values.items() if match else ():
-            values[name] = values.get(name) or value
-    if candidate.silent:
-        values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
+    values = _sign_values(candidate)
     if candidate.exception and candidate.exception.error:
         values |= _exception_values(candidate.exception)
     elif (found := _raised_in_users(candidate)) is not None:
@@ -270,12 +266,19 @@ def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_q
         yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
     yield from (match.signature.needs for match in echoes if match.signature.needs)
     yield from (cause.signature.needs for cause in causes if cause.signature.needs)
-    texts = [line.text for line in log.tail] + [line.text for hit in log.hits for line in (hit.line, *hit.around)]
-    for rank in sorted({int(found[1]) for text in texts if (found := FAILED_RANK.search(text))} - log.ranks):
-        yield f"the log of rank {rank}"
-    if not log.lines:
-        yield "the log itself: it is empty (with PYTHONUNBUFFERED=1 a job writes as it goes)"
-        return
+    yield from _missing_ranks(log)
+    yield from _missing_ends(log) if log.lines else (EMPTY,)
+
+
+def _missing_ranks(log: Log) -> Iterator[str]:
+    """Yield the logs of ranks that failed, by what their launcher wrote, and of which there is none."""
+    texts = (line.text for line in chain(log.tail, _hit_lines(log)))
+    failed = {int(found[1]) for text in texts if (found := FAILED_RANK.search(text))}
+    yield from (f"the log of rank {rank}" for rank in sorted(failed - log.ranks))
+
+
+def _missing_ends(log: Log) -> Iterator[str]:
+    """Yield the parts that were cut off a log, and the sources that would tell how the process ended."""
     yield from (f"the {end} of this log" for end in log.cut)
     if any(last.error for last in log.tracebacks):
         yield "the code that raised, and the log of any service it called"
@@ -285,16 +288,36 @@ def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_q
         yield "how the process ended: its exit code or signal (`--ended`), the scheduler's record, `dmesg` of the node"
 
 
+def _hit_lines(log: Log) -> Iterator[Line]:
+    """Yield the lines that may decide, each with those around it."""
+    return (line for hit in log.hits for line in (hit.line, *hit.around))
+
+
 def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[LibraryMessage]) -> dict[str, str]:
-    """Return the releases that a log tells of; where it does not, in which ones its messages and the matched lines are written."""
+    """Return the releases that a log names; where it does not, those in which its messages and the matched lines are written."""
     found: dict[str, str] = {}
-    lines: Iterable[Line] = chain(log.head, (line for hit in log.hits for line in (hit.line, *hit.around)), log.tail)
-    for line in lines:
-        for name, release in RELEASE.findall(line.text):
-            found.setdefault(name.lower().replace("_", "-"), release)
-    for package, required in versions_of(raised).items():
-        found.setdefault(package.replace("_", "-"), required)
-    for match in (match for each in candidates for match in each.matches):
-        for name, range_ in match.pattern.versions.items():
-            found.setdefault(name, range_)
+    for name, releases in _releases(log, candidates, raised):
+        found.setdefault(name, releases)
     return found
+
+
+def _releases(log: Log, candidates: Sequence[Candidate], raised: Sequence[LibraryMessage]) -> Iterator[tuple[str, str]]:
+    """Yield the releases of libraries by name, those that the log names first."""
+    for line in chain(log.head, _hit_lines(log), log.tail):
+        yield from ((name.lower().replace("_", "-"), release) for name, release in RELEASE.findall(line.text))
+    yield from ((package.replace("_", "-"), required) for package, required in versions_of(raised).items())
+    for candidate in candidates:
+        for match in candidate.matches:
+            yield from match.pattern.versions.items()
+
+
+def _sign_values(candidate: Candidate) -> dict[str, str | None]:
+    """Return the values of the lines and metrics that speak for a class; of each name the first that is known, the decisive line's before others."""
+    sources: list[Mapping[str, str | None]]
+    sources = [match.values for match in (candidate.decisive, *candidate.matches) if match]
+    if candidate.silent:
+        sources.append(candidate.silent.values)
+    values: dict[str, str | None] = {}
+    for name, value in chain.from_iterable(source.items() for source in sources):
+        values[name] = values.get(name) or value
+    return values

@@ -115,16 +115,29 @@ def report_evidence(evidence: Evidence) -> ReportedEvidence:
 def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[RemedyEdit]:
     """Yield a change, and the one that makes up for it; from which value to which where the job's own are at hand."""
     before = settings.get(remedy.key.removeprefix(TRAIN)) if remedy.key.startswith(TRAIN) else None
-    if remedy.action not in FACTORS:
+    if remedy.action in FACTORS:
+        yield from _rescaled(remedy, before, settings.get(ACCUMULATION, 1))
+    else:
         yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=remedy.value)
-        return
+
+
+def _rescaled(remedy: Remedy, before: Any, accumulated: Any) -> Iterator[RemedyEdit]:
+    """Yield the change of a count by a factor, and the one of accumulation that keeps the effective batch size."""
     factor = FACTORS[remedy.action]
-    after = before * factor if is_count(before) else None
-    if after is not None and (after < 1 or after != int(after)):
+    after = _scaled(before, factor)
+    if after is None and is_count(before):
         return  # one row a step cannot be halved
-    yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=int(after) if after else None)
-    accumulated = settings.get(ACCUMULATION, 1)
-    if remedy.key == TRAIN + BATCH and after is not None and is_count(accumulated):
-        balanced = accumulated / factor
-        if balanced >= 1 and balanced == int(balanced):
-            yield RemedyEdit(key=TRAIN + ACCUMULATION, action="set", before=accumulated, after=int(balanced))
+    yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=after)
+    balanced = _scaled(accumulated, 1 / factor)
+    if remedy.key == TRAIN + BATCH and after and balanced:
+        yield RemedyEdit(key=TRAIN + ACCUMULATION, action="set", before=accumulated, after=balanced)
+
+
+def _scaled(count: Any, factor: float) -> int | None:
+    """Return a count times a factor; None of what is no count, or if the result is none.
+
+    >>> _scaled(8, 0.5), _scaled(1, 0.5), _scaled("auto", 2)
+    (4, None, None)
+    """
+    scaled = count * factor if is_count(count) else 0
+    return int(scaled) if scaled >= 1 and scaled == int(scaled) else None

@@ -19,9 +19,9 @@ from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import KILLER, SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
 from holdfast.engine.diagnose.history import CHANGED, OpenedLogs
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.rank_ends import FirstFailure, RankEnd, first_failure, has_lost_launcher
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
-from holdfast.engine.diagnose.silent import ClassEvidence
 
 LEDGER: Final = "the ledger"
 """In place of a log's path: what the supervisor knows."""
@@ -94,6 +94,11 @@ class Ending:
         """Which of several processes failed first; None if that is not known."""
         return first_failure(self.ranks, self.ends, self.launcher)
 
+    @property
+    def is_of_victims(self) -> bool:
+        """Whether its processes ended since another one, or their launcher, did."""
+        return self.first_failure is not None or has_lost_launcher(self.ends)
+
 
 def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
     """Return the facts about how a run's newest attempt ended; empty if it ended well."""
@@ -134,13 +139,18 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     values = {"run": run} if run else {}
     if state.stop:
         yield _asked(state.stop, ending, at, values)
-        return
-    if has_lost_launcher(ending.ends):
-        return  # the signal was its launcher's
-    end = attempt.end or TrainingEnded()
-    signal = _signal(attempt, end.because or "" if end.status == "stopped" else "")
-    if signal and (known := NO_MEMORY_KILL if signal == SIGKILL and ending.oom_kills == 0 else SIGNALS.get(signal)):
-        sender = "holdfast and the kernel (oom_kill 0)" if known is NO_MEMORY_KILL else "holdfast"
+    elif (signal := _signal(attempt)) and not has_lost_launcher(ending.ends):  # that signal is its launcher's
+        yield from _signalled(signal, attempt, ending, at, values)
+
+
+def _signalled(
+    signal: Signals, attempt: AttemptState, ending: Ending, at: str, values: Mapping[str, str]
+) -> Iterator[EndingFact]:
+    """Yield what a signal means that holdfast did not send."""
+    known, sender = SIGNALS.get(signal), "holdfast"
+    if signal == SIGKILL and ending.oom_kills == 0:
+        known, sender = NO_MEMORY_KILL, "holdfast and the kernel (oom_kill 0)"
+    if known:
         text = f"{signal.name}, which {sender} did not send, ended it {at}"
         yield EndingFact(text, *known, {**values, "signal": signal.name})
     elif signal == SIGKILL and ending.oom_kills is None and not capabilities_of(attempt.backend).is_here:
@@ -166,9 +176,11 @@ def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str])
     )
 
 
-def _signal(attempt: AttemptState, because: str) -> Signals | None:
-    """Return the signal that ended an attempt: by what it said, by its exit code, by a shell's."""
-    name = because.partition(",")[0]
+def _signal(attempt: AttemptState) -> Signals | None:
+    """Return the signal that ended an attempt: by what it said when it was stopped, by its exit code, by a shell's."""
+    end = attempt.end
+    said = end.because or "" if end and end.status == "stopped" else ""
+    name = said.partition(",")[0]
     if name in Signals.__members__:
         return Signals[name]
     return signal_of(attempt.exit_code or 0)
@@ -176,11 +188,12 @@ def _signal(attempt: AttemptState, because: str) -> Signals | None:
 
 def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
     """Yield the machine's evidence for a death: memory, disk, a signal."""
-    failed = attempt.end is None or attempt.end.status != "stopped"
-    if ending.oom_kills and failed:
+    if attempt.end and attempt.end.status == "stopped":
+        return
+    if ending.oom_kills:
         text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
-        yield EndingFact(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt, "") == SIGKILL else 0.85)
-    if failed and ending.disk_free_bytes is not None and ending.disk_free_bytes < FULL_BYTES:
+        yield EndingFact(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt) == SIGKILL else 0.85)
+    if ending.disk_free_bytes is not None and ending.disk_free_bytes < FULL_BYTES:
         yield EndingFact(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
 
 
@@ -200,18 +213,27 @@ def _of_ranks(state: RunState, ending: Ending) -> Iterator[EndingFact]:
 
 def _last_words(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
     """Yield the last words of the launcher and of the process itself, as logs have them; of several, those of a victim say nothing."""
-    end = TrainingEnded() if ending.first_failure or has_lost_launcher(ending.ends) else attempt.end or TrainingEnded()
-    if attempt.exit_code is not None and attempt.exit_code < 0:
-        signal = signal_of(attempt.exit_code)
-        yield EndingFact(f"failed (exitcode: {attempt.exit_code}){f' {signal.name}' if signal else ''}")
-    elif attempt.exit_code is not None:
-        yield EndingFact(f"the training process ended with exit code {attempt.exit_code}")
+    if attempt.exit_code is not None:
+        yield _exit_fact(attempt.exit_code)
     if attempt.because:
         yield name_state(attempt.because) or EndingFact(attempt.because)
+    if attempt.end and not ending.is_of_victims:
+        yield from _own_words(attempt.end)
+
+
+def _own_words(end: TrainingEnded) -> Iterator[EndingFact]:
+    """Yield why a process ended, as it said itself."""
     if end.because:
-        swallowed = end.status == "failed" and not end.where
-        otherwise = SWALLOWED if swallowed else ("", 0.0)
-        yield EndingFact(end.because, *REASONS.get(end.reason, otherwise))
+        is_swallowed = end.status == "failed" and not end.where
+        yield EndingFact(end.because, *REASONS.get(end.reason, SWALLOWED if is_swallowed else ("", 0.0)))
+
+
+def _exit_fact(code: int) -> EndingFact:
+    """Return the words of a launcher for an exit code."""
+    if code >= 0:
+        return EndingFact(f"the training process ended with exit code {code}")
+    signal = signal_of(code)
+    return EndingFact(f"failed (exitcode: {code}){f' {signal.name}' if signal else ''}")
 
 
 def _hang(ending: Ending) -> Hang | None:

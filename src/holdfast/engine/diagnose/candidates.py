@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Traceback
 from holdfast.engine.diagnose.matching import Match
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

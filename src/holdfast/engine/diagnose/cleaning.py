@@ -7,9 +7,10 @@ names of loggers, which signatures may ask for.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][AB012]|[=>78cDEHM])")
@@ -187,19 +188,32 @@ def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
     'KeyError: 1'
     """
     filled = [text for text in texts if text.strip()]
-    if len(filled) > 1 and (indent := min(len(text) - len(text.lstrip()) for text in filled)):
+    if indent := _common_indent(filled):
         return re.compile(rf"\s{{{indent}}}")
     if len(filled) < FEWEST_LINES:
         return None
-    for model in (filled[0], filled[len(filled) // 2], filled[-1]):
-        ends = [found.end() for found in SEPARATOR.finditer(model[:LONGEST_PREFIX])]
-        for end in reversed(ends if re.match(r"\S*\d", model) else ends[1:]):
-            pattern = re.compile(re.sub(r"\d+", r"\\d+", re.escape(model[:end])))
-            rest = [text[found.end() :] for text in filled if (found := pattern.match(text))]
-            kinds = {re.sub(r"\d+", "#", text) for text in rest}
-            if len(rest) >= EVERY * len(filled) and len(kinds) >= FEWEST_LINES // 2:
-                return pattern
-    return None
+    models = (filled[0], filled[len(filled) // 2], filled[-1])
+    patterns = chain.from_iterable(map(_prefixes, models))
+    return next((pattern for pattern in patterns if _is_before_all(pattern, filled)), None)
+
+
+def _common_indent(texts: Sequence[str]) -> int:
+    """Return the number of spaces that several lines all begin with."""
+    return min(len(text) - len(text.lstrip()) for text in texts) if len(texts) > 1 else 0
+
+
+def _prefixes(text: str) -> Iterator[re.Pattern[str]]:
+    """Yield what may be a prefix of a line, the longest first; a single word is one only with a number."""
+    ends = [found.end() for found in SEPARATOR.finditer(text[:LONGEST_PREFIX])]
+    for end in reversed(ends if re.match(r"\S*\d", text) else ends[1:]):
+        yield re.compile(re.sub(r"\d+", r"\\d+", re.escape(text[:end])))
+
+
+def _is_before_all(pattern: re.Pattern[str], texts: Sequence[str]) -> bool:
+    """True if almost all lines begin with a prefix, and differ behind it."""
+    rest = [text[found.end() :] for text in texts if (found := pattern.match(text))]
+    kinds = {re.sub(r"\d+", "#", text) for text in rest}
+    return len(rest) >= EVERY * len(texts) and len(kinds) >= FEWEST_LINES // 2
 
 
 def _strip_prefixes(line: Cleaned) -> None:

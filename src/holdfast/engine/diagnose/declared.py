@@ -15,15 +15,9 @@ from typing import Any, Final
 from holdfast.catalog.calls.kept_weights import KEEPS
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
+from holdfast.engine.diagnose.metric_history import ClassEvidence, MetricHistory, find_descent, read_metric_history
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import (
-    NOTHING_LEFT,
-    ClassEvidence,
-    MetricHistory,
-    find_silent,
-    rate_evidence,
-    read_metric_history,
-)
+from holdfast.engine.diagnose.silent import NOTHING_LEFT, find_silent, rate_evidence
 
 ANSWERS: Final = re.compile(r"""['"](?:messages|assistant|completion|conversations)['"]|apply_chat_template""")
 """A script whose rows have answers, which a cut takes away; of plain text it takes the end and no answer."""
@@ -120,6 +114,16 @@ class DeclaredTraining:
         value = self.settings.get(name, default)
         return float(value) if isinstance(value, int | float) else math.nan
 
+    def sets_any(self, *names: str) -> bool:
+        """True if one of some settings is given and on."""
+        return any(self.settings.get(name) for name in names)
+
+    @property
+    def descends_linearly(self) -> bool:
+        """Whether its learning rate falls by the same from each step to the next, from the first step on."""
+        is_linear = self.settings.get("lr_scheduler_type") in LINEAR
+        return is_linear and not self.sets_any("warmup_steps", "warmup_ratio")
+
 
 def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
     """Return the classes that cannot be, since every change that fixes them is made already, or the job does not do what they are about."""
@@ -153,21 +157,19 @@ def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[
 
 def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A resumed run whose learning rates lie on the schedule of another peak than the one that was requested."""
-    rates, epochs = course.every("learning_rate"), course.every("epoch")
-    wanted = declared.number("learning_rate")
-    plain = declared.settings.get("lr_scheduler_type") in LINEAR and not _warms_up(declared)
-    if not plain or len(rates) < FEW or len(rates) != len(epochs) or not math.isfinite(wanted):
+    wanted, descent = declared.number("learning_rate"), find_descent(course)
+    if descent is None or not declared.descends_linearly or not math.isfinite(wanted):
         return
-    drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
-    if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
-        return
+    first, drop, pace = descent.epochs[0], descent.drop, descent.pace
     # The rate of a step is that before it: one step less of the way down.
-    before = epochs[0] - pace / max(1.0, declared.number("logging_steps", 1))
-    peak = rates[0] + drop * before / pace
-    anew = math.isclose(rates[0], wanted, rel_tol=NEAR)  # the checkpoint's schedule is lost, which is another class
+    before = first - pace / max(1.0, declared.number("logging_steps", 1))
+    peak = descent.rates[0] + drop * before / pace
+    anew = math.isclose(
+        descent.rates[0], wanted, rel_tol=NEAR
+    )  # the checkpoint's schedule is lost, which is another class
     differs = abs(peak - wanted) > max(NEAR * wanted, RESUMED * drop)
-    if epochs[0] > RESUMED * pace and differs and not anew:
-        lines = (*declared.setting_lines("learning_rate"), *(step.line for step in course.steps[:FEW]))
+    if first > RESUMED * pace and differs and not anew:
+        lines = (*declared.setting_lines("learning_rate"), *course.first_lines)
         values = {"key": "learning_rate", "now": f"{wanted:g}", "saved": f"{peak:.2g}"}
         yield _evidence("resume-settings-changed", 0.8, lines, values)
 
@@ -182,23 +184,19 @@ def _suspect_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator
             yield replace(found, lines=(*found.lines, *declared.setting_lines("learning_rate")))
 
 
-def _warms_up(declared: DeclaredTraining) -> bool:
-    return any(declared.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
-
-
 def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Rows with answers, each of which fills `max_length` to the last token: what stood behind, the answers, is gone."""
     length, rows = declared.number("max_length"), declared.number("per_device_train_batch_size", 8)
-    joined = any(declared.settings.get(name) for name in ("packing", "padding_free"))
+    is_joined = declared.sets_any("packing", "padding_free")
     a_step = length * rows * declared.number("gradient_accumulation_steps", 1) * declared.number("logging_steps", 10)
-    tokens = course.every("num_tokens")
-    added = [later - sooner for sooner, later in pairwise(tokens)]
-    if joined or len(added) < FEW or not math.isfinite(a_step) or not ANSWERS.search(declared.text):
+    added = [later - sooner for sooner, later in pairwise(course.every("num_tokens"))]
+    if is_joined or len(added) < FEW or not math.isfinite(a_step) or not ANSWERS.search(declared.text):
         return
     processes = added[0] / a_step
-    if processes >= 1 and processes.is_integer() and all(each == added[0] for each in added):
-        lines = (*declared.setting_lines("max_length"), *(step.line for step in course.steps[:FEW]))
-        yield _evidence("answers-not-in-training-text", 0.65, lines)
+    if processes >= 1 and processes.is_integer() and len({*added}) == 1:
+        yield _evidence(
+            "answers-not-in-training-text", 0.65, (*declared.setting_lines("max_length"), *course.first_lines)
+        )
 
 
 def _no_accelerator(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
@@ -219,18 +217,16 @@ def _waits_for_reward(course: MetricHistory, declared: DeclaredTraining) -> Iter
 
 def _endless_waits(tree: ast.Module) -> Iterator[int]:
     """Yield the lines of functions given as `reward_funcs` in which something sleeps for long, or asks without a time limit."""
-    given = {
-        name.id
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call)
-        for argument in call.keywords
-        if argument.arg == "reward_funcs"
-        for name in ast.walk(argument.value)
-        if isinstance(name, ast.Name)
-    }
+    given = _reward_functions(tree)
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and function.name in given:
             yield from (call.lineno for call in ast.walk(function) if isinstance(call, ast.Call) and _waits(call))
+
+
+def _reward_functions(tree: ast.Module) -> set[str]:
+    """Return the names that stand in arguments `reward_funcs`."""
+    keywords = (each for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.arg == "reward_funcs")
+    return {name.id for keyword in keywords for name in ast.walk(keyword.value) if isinstance(name, ast.Name)}
 
 
 def _waits(call: ast.Call) -> bool:
@@ -248,20 +244,30 @@ def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Itera
     if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
         return
     ended = course.ends[-1].line
-    behind = [line.text for line in course.log.tail if line.path == ended.path and line.number > ended.number]
-    if len(behind) >= EDGE:
-        return  # what was printed may stand before the last lines
+    behind = _texts_behind(ended, course.log)
+    pushed = _push_after_training(tree)
+    # Of more lines, what was printed may stand before the last ones.
+    if pushed and len(behind) < EDGE and _prints_none_of(tree, pushed, behind):
+        yield _evidence("hub-upload-transient", 0.6, (declared.line(pushed), ended))
+
+
+def _prints_none_of(tree: ast.Module, since: int, texts: Sequence[str]) -> bool:
+    """True if a script prints something from a line on, and none of that stands in some texts."""
+    printed, written = list(_printed(tree, since)), "\n".join(texts)
+    return bool(printed) and not any(text in written for text in printed)
+
+
+def _texts_behind(line: Line, log: Log) -> list[str]:
+    """Return those of a log's last lines that stand behind a line of the same file."""
+    return [each.text for each in log.tail if each.path == line.path and each.number > line.number]
+
+
+def _push_after_training(tree: ast.Module) -> int:
+    """Return the line of the first `push_to_hub` behind the last `train`, both without condition; 0 if there is none."""
     calls = _top_calls(tree)
     trained = max((call.lineno for call in calls if _ends_in(call, "train")), default=0)
-    pushed = next((call.lineno for call in calls if _ends_in(call, "push_to_hub") and call.lineno > trained), 0)
-    printed = [text for line, text in _printed(tree) if line >= pushed]
-    if (
-        trained
-        and pushed
-        and printed
-        and not any(text in setting_lines for text in printed for setting_lines in behind)
-    ):
-        yield _evidence("hub-upload-transient", 0.6, (declared.line(pushed), ended))
+    pushes = (call.lineno for call in calls if _ends_in(call, "push_to_hub") and call.lineno > trained)
+    return next(pushes, 0) if trained else 0
 
 
 def _doubled_tokens(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
@@ -286,16 +292,22 @@ def _ends_in(call: ast.Call, name: str) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == name
 
 
-def _printed(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line of each `print` that is made without condition, and the text that its output begins with."""
+def _printed(tree: ast.Module, since: int) -> Iterator[str]:
+    """Yield the text that the output of each `print` begins with that is made without condition, from a line on."""
     for call in _top_calls(tree):
-        if isinstance(call.func, ast.Name) and call.func.id == "print" and call.args:
-            first: ast.expr = call.args[0]
-            first = first.values[0] if isinstance(first, ast.JoinedStr) and first.values else first
-            text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-            begun = text.strip().split("\n", maxsplit=1)[0]
+        if isinstance(call.func, ast.Name) and call.func.id == "print" and call.args and call.lineno >= since:
+            begun = _literal_begin(call.args[0]).strip().split("\n", maxsplit=1)[0]
             if len(begun) >= LITERAL:
-                yield call.lineno, begun
+                yield begun
+
+
+def _literal_begin(value: ast.expr) -> str:
+    """Return the literal text that a value begins with; empty if it begins with a computed one."""
+    match value:
+        case ast.Constant(value=str(text)) | ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
+            return text
+        case _:
+            return ""
 
 
 def parsed(text: str) -> ast.Module | None:

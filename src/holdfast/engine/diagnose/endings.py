@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 
 ENDING: Final = "how it ended"
 """In place of a log's path: what the caller knows of the process' end."""

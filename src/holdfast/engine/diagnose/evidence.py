@@ -1,7 +1,7 @@
 """The lines that speak for a cause: those that match, and those that a person would read with them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
@@ -9,7 +9,7 @@ from holdfast.core.diagnosis import Evidence
 from holdfast.core.log import Hit, Line
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.cleaning import is_bar
-from holdfast.engine.diagnose.log_context import TEARDOWN
+from holdfast.engine.diagnose.log_context import TEARDOWN, is_exception
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import users_frame
 from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
@@ -100,45 +100,55 @@ def _beside(candidate: Candidate) -> Iterator[Line]:
 
 def _before(hit: Hit) -> Iterator[Line]:
     """Yield the code of the last frame, and an exception that announces the line or was raised right before it."""
-    whole = hit.traceback is not None and START in hit.traceback.start.text
-    errors = 0
-    for line in reversed([each for each in _own(hit) if each.number < hit.line.number]):
-        if BETWEEN.search(line.text):
-            continue
-        errors += _is_another(line)
-        bar = is_bar(line.text)
-        belongs = (
-            UNFINISHED.match(line.text)
-            if bar
-            else CODE.match(line.text) or _is_another(line) or _is_near(line, hit.line)
-        )
-        if not belongs or errors > ERRORS:
+    for line in _legible(line for line in reversed(_own(hit)) if line.number < hit.line.number):
+        if not _leads_to(line, hit.line):
             return
         yield line
-        if bar or (whole and FRAME.match(line.text)):
+        if _is_outermost(line, hit):
             return
+
+
+def _leads_to(line: Line, decisive: Line) -> bool:
+    """True if a line above the decisive one belongs to it."""
+    if is_bar(line.text):
+        return UNFINISHED.match(line.text) is not None
+    return CODE.match(line.text) is not None or _is_another(line) or _is_near(line, decisive)
+
+
+def _is_outermost(line: Line, hit: Hit) -> bool:
+    """True if nothing above a line belongs to the decisive one: it is a bar, or the last frame of a whole traceback."""
+    is_whole = hit.traceback is not None and START in hit.traceback.start.text
+    return is_bar(line.text) or (is_whole and FRAME.match(line.text) is not None)
 
 
 def _behind(hit: Hit) -> Iterator[Line]:
     """Yield the lines that continue the message, and the last progress bar, which shows the step."""
     before = hit.line
-    errors = 0
-    raised = hit.traceback is not None or ERROR.match(hit.line.text) is not None
-    for line in _own(hit):
-        if line.number <= hit.line.number or BETWEEN.search(line.text):
-            continue
-        errors += _is_another(line)
-        bar = is_bar(line.text)
-        announced = before.text.rstrip().endswith(":")
-        belongs = (
-            (bar and raised) or announced or _is_another(line) or _is_near(line, hit.line) or GOES_ON.match(line.text)
-        )
-        if not belongs or errors > ERRORS:
+    for line in _legible(line for line in _own(hit) if line.number > hit.line.number):
+        if not _continues(line, before, hit):
             return
         yield line
-        if bar:
+        if is_bar(line.text):
             return
         before = line
+
+
+def _continues(line: Line, before: Line, hit: Hit) -> bool:
+    """True if a line goes on with what the line before it says of the decisive one."""
+    if (is_bar(line.text) and is_exception(hit)) or before.text.rstrip().endswith(":"):
+        return True
+    return _is_another(line) or _is_near(line, hit.line) or GOES_ON.match(line.text) is not None
+
+
+def _legible(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines up to the last other exception that is shown, without what another rank may have written between them."""
+    errors = 0
+    for line in lines:
+        if not BETWEEN.search(line.text):
+            errors += _is_another(line)
+            if errors > ERRORS:
+                return
+            yield line
 
 
 def _own(hit: Hit) -> list[Line]:

@@ -5,22 +5,23 @@ of faults that no log shows, where training ended. If a log shows nothing, what 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
+from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.renaming import TAKES
-from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.signatures import all_signatures, prevented_by
 
 AGREES: Final = 0.5
 """How much a finding says of a class that the log speaks for, too."""
 EXPLAINS: Final[Mapping[str, str]] = {"pep723-header-invalid": "missing-module"}
-"""Classes that are why the log tells of another: a header that nobody reads installs nothing, and the first import fails."""
+"""Classes that are why the log tells of another: a header that no program reads installs nothing, and the first import fails."""
 EXPLAINED: Final = 0.95
 QUIET: Final = frozenset(
     {"DAT114", "DAT211", "DAT216", "DAT220", "DAT221", "DAT228", "DAT235", "DAT236", "HUB104", "JOB116", "MOD127"}
@@ -43,35 +44,38 @@ class PreventiveFinding:
     @property
     def line(self) -> Line:
         """The line of the script that it is about, as evidence: what is written there, and what is wrong with it."""
-        place, document = self.finding.place, self.finding.document
-        number = place.line if place and place.line else 1
-        path = place.path if place else document.path if document else ""
-        lines = document.text.splitlines() if document and not (place and place.cell) else []
-        written = lines[number - 1].strip() if number <= len(lines) else self.finding.key
-        code = self.finding.rule.code if self.finding.rule else ""
-        return Line(number, f"{written}  [{code}: {self.finding.message}]", path)
+        document = self.finding.document
+        place = self.finding.place or Place(document.path if document else "")
+        number = place.line or 1
+        return Line(number, f"{self._written(place, number)}  [{self.code}: {self.finding.message}]", place.path)
+
+    def _written(self, place: Place, number: int) -> str:
+        """Return what is written in a line; the key if the text is not at hand, as that of a notebook's cells."""
+        document = self.finding.document
+        lines = document.text.splitlines() if document and not place.cell else []
+        return lines[number - 1].strip() if number <= len(lines) else self.finding.key
 
     def is_about(self, text: str) -> bool:
         """True if a line of a log names the argument, or what else the finding is about."""
         name = self.finding.key.rpartition(".")[2]
         return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
+    @property
+    def code(self) -> str:
+        """The code of its rule; empty if no rule is known."""
+        return self.finding.rule.code if self.finding.rule else ""
+
 
 def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[ClassEvidence]:
     """Return the evidence that findings add to a log.
 
     Args:
-        findings: What the rules object to.
+        findings: The findings of rules.
         alone: What the log says by itself.
         began: Whether training took a step: then what keeps it from its first is no cause.
     """
-    named = [
-        PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings
-    ]
     decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
-    supported = [
-        (each, evidence) for each in named if each.classes for evidence in _finding_evidence(each, alone, began=began)
-    ]
+    supported = list(_supported(findings, alone, began=began))
     about = {evidence.name for each, evidence in supported if each.is_about(decisive.get(evidence.name, ""))}
     return [
         evidence
@@ -79,6 +83,16 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
         if each.is_about(text := decisive.get(evidence.name, ""))
         or (evidence.name not in about and not TAKES.search(text))
     ]
+
+
+def _supported(
+    findings: Iterable[Finding], alone: Diagnosis, *, began: bool
+) -> Iterator[tuple[PreventiveFinding, ClassEvidence]]:
+    """Yield each finding with the evidence that it gives, if its rule prevents a class."""
+    for finding in findings:
+        named = PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else ""))
+        if named.classes:
+            yield from ((named, evidence) for evidence in _finding_evidence(named, alone, began=began))
 
 
 def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence]:
@@ -96,21 +110,28 @@ def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence
 
 def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[ClassEvidence]:
     names = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
-    why = next((name for name in named.classes if names[:1] == [EXPLAINS.get(name)]), None)
-    agreed = next((name for name in names if name in named.classes), None)
-    if why:
-        yield ClassEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
-    elif agreed:
-        yield ClassEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
-    elif alone.verdict == "healthy" and _is_quiet(named.finding):
+    if agreed := _agreement(named, names):
+        yield agreed
+    elif _is_quiet(named.finding, alone):
         yield ClassEvidence(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
-    elif _is_hint(named, alone) and not names and not began:
+    elif not names and not began and _is_hint(named, alone):
         yield ClassEvidence(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
 
 
-def _is_quiet(finding: Finding) -> bool:
-    """True if a finding is of a fault that no log shows, and not of some rows alone."""
-    return finding.rule is not None and finding.rule.code in QUIET and finding.count is None
+def _agreement(named: PreventiveFinding, names: Sequence[str]) -> ClassEvidence | None:
+    """Return the evidence for the first class that a log speaks for, too, or that is why it speaks for another; None if there is none."""
+    why = next((name for name in named.classes if names[:1] == [EXPLAINS.get(name)]), None)
+    if why:
+        return ClassEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
+    agreed = next((name for name in names if name in named.classes), None)
+    return ClassEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True) if agreed else None
+
+
+def _is_quiet(finding: Finding, alone: Diagnosis) -> bool:
+    """True if a log is healthy, and a finding is of a fault that no log shows, and not of some rows alone."""
+    if alone.verdict != "healthy" or finding.count is not None:
+        return False
+    return finding.rule is not None and finding.rule.code in QUIET
 
 
 def _is_hint(named: PreventiveFinding, alone: Diagnosis) -> bool:

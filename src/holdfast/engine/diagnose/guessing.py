@@ -15,9 +15,9 @@ from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match, PatternIndex
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 
 TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})

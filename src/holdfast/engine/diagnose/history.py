@@ -8,7 +8,7 @@ from holdfast.core.diagnosis import Signature
 from holdfast.core.event import Refuser
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.declared import DeclaredTraining
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.results.refusal import RunRefusal
 
 CHANGED: Final = "resume-settings-changed"

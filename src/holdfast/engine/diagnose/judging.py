@@ -6,7 +6,7 @@ after which training went on. `weights.py` has the numbers, `log_context.py` wha
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +25,8 @@ from holdfast.engine.diagnose.log_context import (
     survived,
 )
 from holdfast.engine.diagnose.matching import Match
-from holdfast.engine.diagnose.silent import ENDS_WELL, ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
+from holdfast.engine.diagnose.silent import ENDS_WELL
 from holdfast.engine.diagnose.unknown_exceptions import USER_CODE, unknown_exception
 from holdfast.engine.diagnose.weights import (
     ALONE,
@@ -109,23 +110,24 @@ def _candidate(matches: Sequence[Match], context: LogContext) -> Candidate | Non
     """Return the candidate that signs of one class amount to; None if all of them only follow from a cause."""
     roots = [match for match in matches if match.pattern.role == "root"]
     hints = [match for match in matches if match.pattern.role == "hint"]
-    if not roots and not hints:
+    deciding = roots or hints
+    if not deciding:
         return None
-    decisive = max(roots or hints, key=lambda match: (_weight(match, context), not match.is_source, -match.line.number))
+    decisive = max(deciding, key=lambda match: (_weight(match, context), not match.is_source, -match.line.number))
     sure = _weight(decisive, context) * (1.0 if roots else ALONE)
-    others = {id(match.pattern): match.pattern for match in (*roots, *hints) if match.pattern is not decisive.pattern}
-    score = 1 - (1 - sure) * _doubt(others.values())
-    if not any(_is_statement(match) for match in roots):
-        score = min(score, NOT_SURE)
-    if context.ended and survived(decisive.line, context.ended) and _is_retried(decisive.line):
-        score = min(score, OVER)
-    if (
-        WARNING.search(decisive.line.text)
-        and has_no_exceptions(context.log)
-        and decisive.signature.name not in ENDS_WELL
-    ):
-        score = min(score, MERELY_WARNED)
+    score = min((1 - (1 - sure) * _doubt((*roots, *hints), decisive.pattern), *_limits(decisive, roots, context)))
     return Candidate(signature=matches[0].signature, score=score, decisive=decisive, matches=tuple(matches))
+
+
+def _limits(decisive: Match, roots: Iterable[Match], context: LogContext) -> Iterator[float]:
+    """Yield the highest scores that a class may have, by what its lines are."""
+    line = decisive.line
+    if not any(map(_is_statement, roots)):
+        yield NOT_SURE
+    if survived(line, context.ended) and _is_retried(line):
+        yield OVER
+    if WARNING.search(line.text) and has_no_exceptions(context.log) and decisive.signature.name not in ENDS_WELL:
+        yield MERELY_WARNED
 
 
 def _is_statement(match: Match) -> bool:
@@ -141,9 +143,11 @@ def _is_statement(match: Match) -> bool:
     return ADVICE.match(sentence) is None
 
 
-def _doubt(patterns: Iterable[Pattern]) -> float:
+def _doubt(matches: Iterable[Match], besides: Pattern | None = None) -> float:
+    """Return the doubt that the patterns of some lines leave, each of them counted once, and one pattern not at all."""
+    patterns = {id(match.pattern): match.pattern for match in matches if match.pattern is not besides}
     left = 1.0
-    for pattern in patterns:
+    for pattern in patterns.values():
         left *= 1 - HINT * pattern.weight
     return left
 
@@ -154,15 +158,20 @@ def _weight(match: Match, context: LogContext) -> float:
     factor = context.parts.get(traceback.start.place, 1.0) if traceback else 1.0
     if is_from_earlier_attempt(match.line, context):
         factor *= EARLIER
-    if context.ended and survived(match.line, context.ended):
+    if survived(match.line, context.ended):
         factor *= _share_before_end(match)
-    elif match.signature.name in KEEPS_FROM_STARTING and any(
-        survived(match.line, step.line) for step in context.log.metrics
-    ):
+    elif _has_started_after(match, context):
         factor *= SURVIVED
     if _is_victim(match.line, context):
         factor *= TORN_DOWN
     return match.pattern.weight * factor
+
+
+def _has_started_after(match: Match, context: LogContext) -> bool:
+    """True if a step was taken behind a line that says that none can be."""
+    if match.signature.name not in KEEPS_FROM_STARTING:
+        return False
+    return any(survived(match.line, step.line) for step in context.log.metrics)
 
 
 def _is_victim(line: Line, context: LogContext) -> bool:
@@ -194,9 +203,14 @@ def _share_before_end(match: Match) -> float:
         return 1.0
     if match.pattern.weight < SURE:
         return WARNED
-    if LOGGED.search(match.line.text) and match.signature.phase == "environment":
-        return SURVIVED
-    return TOLERATED if any(words.search(match.line.text) for words in (WARNING, LOGGED)) else 1.0
+    return _share_of_logged(match)
+
+
+def _share_of_logged(match: Match) -> float:
+    """Return the weight of a line, sure by itself, by how a logger calls it."""
+    if LOGGED.search(match.line.text):
+        return SURVIVED if match.signature.phase == "environment" else TOLERATED
+    return TOLERATED if WARNING.search(match.line.text) else 1.0
 
 
 def _is_retried(line: Line) -> bool:
@@ -250,26 +264,36 @@ def _with_silent(
     context: LogContext,
 ) -> list[Candidate]:
     """Return candidates, and what the metrics say added to them."""
-    failed = (
-        any(last.error and not TEARDOWN.search(last.error[0].text) for last in context.log.tracebacks)
-        and not context.ended
-    )
     by_name = {each.signature.name: each for each in candidates}
-    for finding in silent:
-        if finding.name not in known or (failed and finding.name == HEALTHY):
-            continue
-        weight = finding.weight * (BESIDE_EXCEPTION if failed and not finding.explains else 1.0)
-        before = by_name.get(finding.name)
-        if before is None:
-            by_name[finding.name] = Candidate(signature=known[finding.name], score=weight, silent=finding)
-        else:
-            patterns = {id(match.pattern): match.pattern for match in before.matches if match.pattern.role != "echo"}
-            by_lines = 1 - (1 - before.score) * (1 - HINT * weight)
-            by_metrics = 1 - (1 - weight) * _doubt(patterns.values())
-            by_name[finding.name] = replace(
-                before, score=max(by_lines, by_metrics), silent=_together(before.silent, finding)
-            )
+    for finding, weight in _weighted(silent, context):
+        if finding.name in known:
+            made = Candidate(signature=known[finding.name], score=weight, silent=finding)
+            before = by_name.get(finding.name)
+            by_name[finding.name] = _strengthened(before, finding, weight) if before else made
     return list(by_name.values())
+
+
+def _weighted(silent: Iterable[ClassEvidence], context: LogContext) -> Iterator[tuple[ClassEvidence, float]]:
+    """Yield findings with their weight: beside an exception that ended the job they count less, and not at all if they say that all is well."""
+    failed = _has_failed(context)
+    for finding in silent:
+        if not failed:
+            yield finding, finding.weight
+        elif finding.name != HEALTHY:
+            yield finding, finding.weight * (1.0 if finding.explains else BESIDE_EXCEPTION)
+
+
+def _has_failed(context: LogContext) -> bool:
+    """True if an exception ended the job."""
+    errors = (last.error[0].text for last in context.log.tracebacks if last.error)
+    return context.ended is None and not all(map(TEARDOWN.search, errors))
+
+
+def _strengthened(candidate: Candidate, finding: ClassEvidence, weight: float) -> Candidate:
+    """Return a candidate for which a finding speaks, too."""
+    by_lines = 1 - (1 - candidate.score) * (1 - HINT * weight)
+    by_metrics = 1 - (1 - weight) * _doubt(match for match in candidate.matches if match.pattern.role != "echo")
+    return replace(candidate, score=max(by_lines, by_metrics), silent=_together(candidate.silent, finding))
 
 
 def _together(first: ClassEvidence | None, other: ClassEvidence) -> ClassEvidence:

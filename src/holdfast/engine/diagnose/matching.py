@@ -1,7 +1,7 @@
 """Matches: lines that a pattern of a signature matches, in the context that the pattern asks for."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -86,24 +86,22 @@ class PatternIndex:
 
     def matches(self, log: Log) -> Iterator[Match]:
         """Yield every match in a log, in the order of its lines."""
-        known = (
-            waits_of(log)
-            | shared_devices(log)
-            | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
-        )
-        logs = frozenset(
+        progress = dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
+        known = waits_of(log) | shared_devices(log) | progress
+        met = self._conditions_met(log)
+        for hit in log.hits:
+            for signature, pattern in self._candidates(hit.words):
+                if _fits(pattern, met) and (values := match(pattern, hit, known)) is not None:
+                    yield Match(signature=signature, pattern=pattern, hit=hit, values=values)
+
+    def _conditions_met(self, log: Log) -> frozenset[str]:
+        """Return the conditions of patterns on the log as a whole that some line meets."""
+        return frozenset(
             expression
             for hit in log.hits
             for expression in self._log_conditions(hit.words)
             if _search(expression, hit.line.text)
         )
-        for hit in log.hits:
-            for signature, pattern in self._candidates(hit.words):
-                if (pattern.log and pattern.log not in logs) or pattern.not_log in logs:
-                    continue
-                values = match(pattern, hit, known)
-                if values is not None:
-                    yield Match(signature=signature, pattern=pattern, hit=hit, values=values)
 
     def _log_conditions(self, words: Iterable[int]) -> Iterator[str]:
         """Yield the conditions of patterns on the log as a whole, of expressions with one of these words."""
@@ -120,6 +118,11 @@ class PatternIndex:
                     yield signature, pattern
 
 
+def _fits(pattern: Pattern, met: Collection[str]) -> bool:
+    """True if a log meets the condition that a pattern sets it, and not the one that excludes it."""
+    return (not pattern.log or pattern.log in met) and pattern.not_log not in met
+
+
 def _numbers(expression: str, numbers: dict[str, int]) -> list[int]:
     """Return the numbers of an expression's words. A new word gets the next one."""
     return [numbers.setdefault(_unquoted(word), len(numbers)) for word in words_of(expression)]
@@ -133,27 +136,42 @@ def match(
     Args:
         pattern: What is looked for.
         hit: A line with a word of it.
-        known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` and
-            `shared_devices` tell.
-            A condition may ask for the `phase` of the job as well, which the line's traceback tells.
+        known: Values of the log as a whole, which conditions may use too: `step` and `steps`, how far training got, and those of `waits_of` and
+            `shared_devices`. A condition may use the `phase` of the job as well, which the line's traceback shows.
     """
+    groups = _line_groups(pattern, hit)
+    if groups is None or (beside := _groups_beside(pattern, hit)) is None or _is_refused(pattern, hit):
+        return None
+    values = {**known, **_condition_values(hit, pattern, known), **groups, **beside}
+    return values if not pattern.when or holds(pattern.when, values) else None
+
+
+def _line_groups(pattern: Pattern, hit: Hit) -> dict[str, str | None] | None:
+    """Return the groups that a pattern matches in a line itself; None if it does not match. Source code gives no values."""
     found = _search(pattern.line, hit.line.text)
     if found is None or (pattern.last and not _is_exception(hit)):
         return None
-    groups = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
-    values: dict[str, str | None] = {**known, **_condition_values(hit, pattern, known), **groups}
+    return dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
+
+
+def _groups_beside(pattern: Pattern, hit: Hit) -> dict[str, str | None] | None:
+    """Return the groups of what a pattern requires around a line; None if something of it is not there."""
     frames = _frames(hit.traceback)
-    for expression, texts in ((pattern.near, _near(hit)), (pattern.frame, frames), (pattern.raised_in, frames[:1])):
-        beside = _first(expression, texts) if expression else None
-        if expression and beside is None:
+    required = ((pattern.near, _near(hit)), (pattern.frame, frames), (pattern.raised_in, frames[:1]))
+    groups: dict[str, str | None] = {}
+    for expression, texts in required:
+        found = _first(expression, texts) if expression else None
+        if expression and found is None:
             return None
-        values |= beside.groupdict() if beside else {}
-    if any(
-        refused and _first(refused, texts)
-        for refused, texts in ((pattern.not_near, _own(hit)), (pattern.not_frame, _frames(hit.traceback, known=True)))
-    ):
-        return None
-    return values if not pattern.when or holds(pattern.when, values) else None
+        groups |= found.groupdict() if found else {}
+    return groups
+
+
+def _is_refused(pattern: Pattern, hit: Hit) -> bool:
+    """True if something stands around a line that excludes a pattern."""
+    if pattern.not_near and _first(pattern.not_near, _own(hit)):
+        return True
+    return bool(pattern.not_frame and _first(pattern.not_frame, _frames(hit.traceback, known=True)))
 
 
 def _condition_values(hit: Hit, pattern: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -67,8 +67,17 @@ def metrics_in(text: str) -> Mapping[str, float]:
         return {metric: 1.0}
     if found := SUMMARY.match(text):
         return {found[1].rsplit("/", 1)[-1]: float(found[2])}
-    if "{" not in text and "':" not in text:
-        prose = PROSE.search(text)
-        return {prose[1].lower(): float(prose[2])} if prose else {}
+    return _item_metrics(text) if "{" in text or "':" in text else _prose_metrics(text)
+
+
+def _item_metrics(text: str) -> Mapping[str, float]:
+    """Return the items of a dictionary, if one of them is a metric that trainers log."""
     values = {name: float(value.replace("_", "")) for name, value in ITEM.findall(text)}
-    return values if any(name in KNOWN or name.startswith(("eval_", "train_", "reward")) for name in values) else {}
+    is_step = any(name in KNOWN or name.startswith(("eval_", "train_", "reward")) for name in values)
+    return values if is_step else {}
+
+
+def _prose_metrics(text: str) -> Mapping[str, float]:
+    """Return the loss that a sentence names."""
+    prose = PROSE.search(text)
+    return {prose[1].lower(): float(prose[2])} if prose else {}

@@ -13,20 +13,13 @@ from typing import Final
 
 from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
+from holdfast.engine.diagnose.headless import message_above, message_below, read_headless
 from holdfast.engine.diagnose.kept_lines import KeptLines, LogQuery
 from holdfast.engine.diagnose.lines import WindowLines
 from holdfast.engine.diagnose.metrics import metrics_in
 from holdfast.engine.diagnose.records import whole_record
 from holdfast.engine.diagnose.restarts import is_restart
-from holdfast.engine.diagnose.tracebacks import (
-    ANY_ERROR,
-    ERROR,
-    START,
-    message_above,
-    message_below,
-    read_chain,
-    read_headless,
-)
+from holdfast.engine.diagnose.tracebacks import ANY_ERROR, ERROR, START, read_chain
 from holdfast.engine.diagnose.unpacking import feeds
 from holdfast.engine.diagnose.windows import Window, windows
 from holdfast.engine.diagnose.wrapping import MOST_WRAPPED, wrapped_together

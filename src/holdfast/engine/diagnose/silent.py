@@ -6,17 +6,14 @@ condition asks for all of the logged steps, or for numbers that no training give
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from holdfast.core.diagnosis import HEALTHY
-from holdfast.core.log import Line, Log, Metrics
-from holdfast.engine.diagnose.metrics import SAID
+from holdfast.core.log import Log, Metrics
+from holdfast.engine.diagnose.metric_history import FEW, ClassEvidence, MetricHistory, find_descent, read_metric_history
 
-FEW: Final = 3
-"""Steps under which nothing is said of all of them."""
 TINY_RATE: Final = 1e-9
 """A learning rate that changes no weight in bf16 or fp32 by anything that counts."""
 FLAT: Final = 0.02
@@ -75,54 +72,6 @@ ENDS_WELL: Final = frozenset(
 """Classes of jobs that end: that they do says nothing against them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassEvidence:
-    """A class that the metrics speak for.
-
-    Attributes:
-        name: The class.
-        weight: How sure it is by them alone.
-        lines: The lines that show it, the clearest first.
-        values: For the signature's words: `loss`, `step`, `rate`.
-        explains: Whether it holds as much where an exception ended the job.
-    """
-
-    name: str
-    weight: float
-    lines: tuple[Line, ...]
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
-    explains: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MetricHistory:
-    """What was logged over a run: training steps, evaluations, the summary at the end, and what was said beside, by its name."""
-
-    log: Log
-    steps: tuple[Metrics, ...]
-    evaluations: tuple[Metrics, ...]
-    ends: tuple[Metrics, ...]
-    said: Mapping[str, Line] = field(default_factory=dict[str, Line])
-
-    def every(self, name: str) -> list[float]:
-        """Return the values of a metric, of the steps that have it."""
-        return [step.values[name] for step in self.steps if name in step.values]
-
-    def all_of(self, test: Callable[[Metrics], bool]) -> bool:
-        """True if all steps are so, and there are enough to say it."""
-        return len(self.steps) >= FEW and all(map(test, self.steps))
-
-    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> ClassEvidence:
-        """Return a finding that some steps show; the first three where none are named."""
-        lines = tuple(step.line for step in (at or self.steps)[:FEW])
-        return ClassEvidence(
-            name=name,
-            weight=weight,
-            lines=lines,
-            values={key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()},
-        )
-
-
 def find_silent(log: Log) -> list[ClassEvidence]:
     """Return the classes that the numbers of a log speak for, the surest first; a rate that no training survives explains all others."""
     course = read_metric_history(log)
@@ -130,35 +79,44 @@ def find_silent(log: Log) -> list[ClassEvidence]:
     return sorted(found, key=lambda each: -each.weight)
 
 
-def read_metric_history(log: Log) -> MetricHistory:
-    """Return the metrics of a log by what they are of."""
-    ends = tuple(step for step in log.metrics if "train_runtime" in step.values)
-    evaluations = tuple(step for step in log.metrics if any(name.startswith("eval_") for name in step.values))
-    steps = tuple(step for step in log.metrics if "loss" in step.values and step not in ends)
-    said = {name: step.line for step in log.metrics for name in step.values if name in SAID.values()}
-    return MetricHistory(log, steps, evaluations, ends, said)
-
-
 def _not_finite(course: MetricHistory) -> Iterator[ClassEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
+    zero = [step for step in course.steps if _is_zero_for_nan(step)]
+    yield from _nan_losses(course, bad)
+    yield from _zero_losses(course, zero)
+    if not bad and not zero:
+        yield from _nan_beside_losses(course)
+
+
+def _nan_losses(course: MetricHistory, bad: Sequence[Metrics]) -> Iterator[ClassEvidence]:
     if bad and bad[0] is course.steps[0]:
         yield course.found("nan-loss-silent-success", 0.8, bad)
     elif bad:
         yield course.found("lr-too-high-divergence", 0.65, bad, when=_when(bad[0], course))
         yield course.found("nan-loss-silent-success", 0.5, bad)
-    zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
-    if zero and (jumped := _jump_before(zero[0], course)):
+
+
+def _zero_losses(course: MetricHistory, zero: Sequence[Metrics]) -> Iterator[ClassEvidence]:
+    """Losses of 0 that stand for NaN; after good steps, a rate that is too high may be the cause as well."""
+    if not zero:
+        return
+    if jumped := _jump_before(zero[0], course):
         yield course.found("lr-too-high-divergence", 0.66, (*jumped, *zero), when=_when(jumped[0], course))
         yield course.found("fp16-overflow-nan", 0.55, zero)
-    elif zero:  # after good steps it may as well be a rate that is too high
-        yield course.found("fp16-overflow-nan", 0.66 if zero[0] is course.steps[0] else 0.6, zero)
-        if zero[0] is not course.steps[0]:
-            yield course.found("lr-too-high-divergence", 0.52, zero, when=_when(zero[0], course))
-    elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
+    elif zero[0] is course.steps[0]:
+        yield course.found("fp16-overflow-nan", 0.66, zero)
+    else:
+        yield course.found("fp16-overflow-nan", 0.6, zero)
+        yield course.found("lr-too-high-divergence", 0.52, zero, when=_when(zero[0], course))
+
+
+def _nan_beside_losses(course: MetricHistory) -> Iterator[ClassEvidence]:
+    """Gradients, or losses of evaluations, that are NaN while those of training are numbers."""
+    if course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
         yield course.found("fp16-overflow-nan", 0.62)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
-    if evaluated and not bad and not zero:
+    if evaluated:
         yield course.found("completion-mask-drops-everything", 0.75, evaluated)
 
 
@@ -204,14 +162,22 @@ def _no_gradient(course: MetricHistory) -> Iterator[ClassEvidence]:
 
 def _rewards(course: MetricHistory) -> Iterator[ClassEvidence]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
-    rewarded = [step for step in course.steps if "reward_std" in step.values]
+    rewarded = course.steps_with("reward_std")
     spread = [step for step in rewarded if step.values["reward_std"]]
-    still = not any(step.values["loss"] or step.values.get("grad_norm", 0) for step in rewarded)
-    if rewarded and not spread and (len(rewarded) >= FEW or still):
-        reward = rewarded[-1].values.get("reward", 0.0)
-        yield course.found("grpo-zero-advantage", 0.85 if len(rewarded) >= FEW else 0.6, rewarded, reward=reward)
-    elif spread and all(abs(step.values["loss"]) < FLAT for step in rewarded):
-        yield course.found(HEALTHY, 0.6, spread, rewarded=True)
+    if spread:
+        if all(abs(step.values["loss"]) < FLAT for step in rewarded):
+            yield course.found(HEALTHY, 0.6, spread, rewarded=True)
+    elif rewarded:
+        yield from _same_rewards(course, rewarded)
+
+
+def _same_rewards(course: MetricHistory, rewarded: Sequence[Metrics]) -> Iterator[ClassEvidence]:
+    """Rewards without any spread; of few steps, only if nothing was learnt in them."""
+    is_short = len(rewarded) < FEW
+    if is_short and any(step.values["loss"] or step.values.get("grad_norm", 0) for step in rewarded):
+        return
+    reward = rewarded[-1].values.get("reward", 0.0)
+    yield course.found("grpo-zero-advantage", 0.6 if is_short else 0.85, rewarded, reward=reward)
 
 
 def _tiny_rate(course: MetricHistory) -> Iterator[ClassEvidence]:
@@ -243,11 +209,17 @@ def _too_few(course: MetricHistory) -> Iterator[ClassEvidence]:
     if not course.ends or len(course.steps) > 1:
         return
     epoch = course.ends[-1].values.get("epoch", 0)
-    endless = any(ENDLESS_BAR.match(line.text) for line in course.log.tail) and not (course.log.progress or (0, 0))[0]
-    if (course.log.progress or (0, 0))[1] == 1 and epoch >= 1 and _steps_taken(course.ends[-1]) <= 1:
+    if course.progress[1] == 1 and epoch >= 1 and _steps_taken(course.ends[-1]) <= 1:
         yield course.found("too-few-training-steps", 0.8, course.ends, steps=1)
-    elif endless and course.steps:
+    elif _is_endless(course):
         yield course.found("too-few-training-steps", 0.75, course.ends, steps=len(course.steps))
+
+
+def _is_endless(course: MetricHistory) -> bool:
+    """True if a run took a step, and the bar at its end does not know how many steps there are."""
+    if not course.steps or course.progress[0]:
+        return False
+    return any(ENDLESS_BAR.match(line.text) for line in course.log.tail)
 
 
 def _steps_taken(end: Metrics) -> int:
@@ -257,7 +229,7 @@ def _steps_taken(end: Metrics) -> int:
 
 def _stopped(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A run that ended in order, long before its last step, though nothing was evaluated that could have stopped it early."""
-    step, steps = course.log.progress or (0, 0)
+    step, steps = course.progress
     epochs = course.every("epoch")
     if not course.ends or course.evaluations or not epochs or not 0 < step < STOPPED * steps:
         return
@@ -267,18 +239,15 @@ def _stopped(course: MetricHistory) -> Iterator[ClassEvidence]:
 
 def _lost_schedule(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A resumed run whose learning rate begins where the schedule does: the checkpoint had no scheduler."""
-    rates, epochs = course.every("learning_rate"), course.every("epoch")
-    if not course.ends or len(rates) <= FEW or len(rates) != len(epochs):
+    descent = find_descent(course)
+    if not course.ends or descent is None or len(descent.rates) <= FEW:
         return
-    drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
-    if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
-        return  # not a linear schedule in its descent: nothing is known
-    before = epochs[0] / pace - 1
-    left = rates[-1] / drop - 1
-    total = rates[0] / drop
-    whole = before + len(rates)
+    before = descent.epochs[0] / descent.pace - 1
+    left = descent.rates[-1] / descent.drop - 1
+    total = descent.rates[0] / descent.drop
+    whole = before + len(descent.rates)
     if before > RESUMED and left > before - 1 and math.isclose(total, whole, rel_tol=0.05):
-        yield course.found("checkpoint-incomplete", 0.75, rate=rates[0])
+        yield course.found("checkpoint-incomplete", 0.75, rate=descent.rates[0])
 
 
 def _two_jobs(course: MetricHistory) -> Iterator[ClassEvidence]:
@@ -298,16 +267,26 @@ def rate_evidence(course: MetricHistory, rate: float) -> Iterator[ClassEvidence]
     """Yield the evidence that a run broke down at a learning rate: nothing of a usual rate, or of a loss that falls."""
     if not course.steps or rate < SUSPECT_RATE:
         return
+    if broken := _broken(course) or _collapsed(course):
+        yield course.found("lr-too-high-divergence", 0.92, broken, rate=rate, suspect=rate)
+    elif not course.every("reward"):
+        yield from _risen(course, rate)
+
+
+def _broken(course: MetricHistory) -> list[Metrics]:
+    """Return the steps in which the loss is no number, or above what a training at a suspect rate begins at."""
+    above = max(NO_VOCABULARY, min(RISEN * course.steps[0].values["loss"], FAR_OFF))
+    return [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above]
+
+
+def _risen(course: MetricHistory, rate: float) -> Iterator[ClassEvidence]:
+    """A loss that is above the first one: by far on average, or in each later step."""
     first, *others = course.steps
     start = first.values["loss"]
-    above = max(NO_VOCABULARY, min(RISEN * start, FAR_OFF))
-    broken = [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above] or _collapsed(course)
     risen = [step for step in others if 0 < start < step.values["loss"]]
-    if broken:
-        yield course.found("lr-too-high-divergence", 0.92, broken, rate=rate, suspect=rate)
-    elif not course.every("reward") and _mean_loss(course.steps) > RISEN * start:
+    if _mean_loss(course.steps) > RISEN * start:
         yield course.found("lr-too-high-divergence", 0.8, risen, rate=rate, suspect=rate)
-    elif not course.every("reward") and rate >= NOTHING_LEFT and len(others) >= FEW and risen == others:
+    elif rate >= NOTHING_LEFT and len(others) >= FEW and risen == others:
         yield course.found("lr-too-high-divergence", 0.75, risen, rate=rate, suspect=rate)
 
 
@@ -320,13 +299,17 @@ def _collapsed(course: MetricHistory) -> list[Metrics]:
 
 def _peak_rate(course: MetricHistory) -> float | None:
     """Return the highest learning rate that was logged with a loss; None if none was."""
-    return max((step.values["learning_rate"] for step in course.steps if "learning_rate" in step.values), default=None)
+    return max(course.every("learning_rate"), default=None)
 
 
 def _is_no_number(step: Metrics) -> bool:
     """True of a loss that is no number, and of one of 0 that stands for it."""
-    loss, gradient = step.values["loss"], step.values.get("grad_norm", 0.0)
-    return not math.isfinite(loss) or (loss == 0 and math.isnan(gradient))
+    return not math.isfinite(step.values["loss"]) or _is_zero_for_nan(step)
+
+
+def _is_zero_for_nan(step: Metrics) -> bool:
+    """True of a loss of 0 that a trainer logs for one that is no number, as the gradient shows."""
+    return step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))
 
 
 def _mean_loss(steps: Sequence[Metrics]) -> float:
@@ -338,29 +321,46 @@ def _divergence(course: MetricHistory) -> Iterator[ClassEvidence]:
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
     if len(losses) < FEW or course.every("reward"):
         return
-    first, ends = losses[0].values["loss"], losses[1:][-FEW:]
-    rate = _peak_rate(course)
-    facts: dict[str, float | str] = {
-        "first": first,
-        "loss": ends[-1].values["loss"],
-        **({"rate": rate} if rate else {}),
-    }
-    lowest = min(losses, key=lambda step: step.values["loss"])
-    turn = next(
-        (step for step in losses[losses.index(lowest) + 1 :] if step.values["loss"] > RISEN * lowest.values["loss"]),
-        None,
-    )
-    if turn:
-        facts |= {"least": lowest.values["loss"], "least_when": _when(lowest, course), "when": _when(turn, course)}
-    curve = (lowest, turn, losses[-1]) if turn and turn is not losses[-1] else ends
-    if first > 0 and _least(ends) > max(FAR * first, GUESSING if len(losses) > FEW else NO_VOCABULARY):
+    if _has_run_away(losses):
+        curve, facts = _curve(course, losses)
         yield course.found("lr-too-high-divergence", 0.8, curve, **facts)
-    elif course.every("rewards/chosen"):
-        return
-    elif _has_risen(losses):
+    elif not course.every("rewards/chosen"):
+        yield from _rise_or_collapse(course, losses)
+
+
+def _rise_or_collapse(course: MetricHistory, losses: Sequence[Metrics]) -> Iterator[ClassEvidence]:
+    curve, facts = _curve(course, losses)
+    if _has_risen(losses):
         yield course.found("lr-too-high-divergence", 0.75, curve, **facts)
-    elif len(losses) >= LONG and not any(step.values["loss"] for step in ends) and _least(losses[:FEW]) > FLAT:
-        yield course.found("lr-too-high-divergence", 0.7, ends, **facts)
+    elif _has_collapsed(losses):
+        yield course.found("lr-too-high-divergence", 0.7, losses[-FEW:], **facts)
+
+
+def _curve(course: MetricHistory, losses: Sequence[Metrics]) -> tuple[Sequence[Metrics], Mapping[str, float | str]]:
+    """Return the steps that show how a loss rose, and the facts about them: the lowest, the first well above it, the last."""
+    facts: dict[str, float | str] = {"first": losses[0].values["loss"], "loss": losses[-1].values["loss"]}
+    if rate := _peak_rate(course):
+        facts["rate"] = rate
+    lowest = min(losses, key=lambda step: step.values["loss"])
+    behind = losses[losses.index(lowest) + 1 :]
+    turn = next((step for step in behind if step.values["loss"] > RISEN * lowest.values["loss"]), None)
+    if turn is None:
+        return losses[1:][-FEW:], facts
+    facts |= {"least": lowest.values["loss"], "least_when": _when(lowest, course), "when": _when(turn, course)}
+    return (lowest, turn, losses[-1]) if turn is not losses[-1] else losses[1:][-FEW:], facts
+
+
+def _has_run_away(losses: Sequence[Metrics]) -> bool:
+    """True if each of the last losses is far above the first, and no longer one of a trained model."""
+    first = losses[0].values["loss"]
+    untrained = GUESSING if len(losses) > FEW else NO_VOCABULARY
+    return first > 0 and _least(losses[1:][-FEW:]) > max(FAR * first, untrained)
+
+
+def _has_collapsed(losses: Sequence[Metrics]) -> bool:
+    """True if the last losses of a long run are exactly 0, and the first were not."""
+    is_zero = not any(step.values["loss"] for step in losses[-FEW:])
+    return is_zero and len(losses) >= LONG and _least(losses[:FEW]) > FLAT
 
 
 def _has_risen(losses: Sequence[Metrics]) -> bool:

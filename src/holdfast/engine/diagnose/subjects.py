@@ -35,11 +35,9 @@ def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, 
     >>> subject_of(Log(), DeclaredTraining(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
     {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}
     """
-    written = [declared.text] if declared else []
-    methods = (
-        {declared.method} if declared and declared.method else _only(METHOD, written) or _only(METHOD, _texts(log))
-    )
-    models = _models(written) or _models(_texts(log))
+    declared = declared or DeclaredTraining(path="")
+    methods = _methods(log, declared)
+    models = _models([declared.text]) or _models(_texts(log))
     subjects: dict[str, str] = {}
     if len(methods) == 1:
         (method,) = methods
@@ -47,9 +45,16 @@ def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, 
     if len(models) == 1:
         ((head, name),) = models.items()
         subjects |= {head: name, "head": name}
-    if declared and declared.saves_nothing:
+    if declared.saves_nothing:
         subjects["unsaved"] = "no checkpoint was saved"
     return subjects
+
+
+def _methods(log: Log, declared: DeclaredTraining) -> set[str]:
+    """Return the training methods that are declared, else those that a script names, else those that a log names."""
+    if declared.method:
+        return {declared.method}
+    return _only(METHOD, [declared.text]) or _only(METHOD, _texts(log))
 
 
 def _only(expression: re.Pattern[str], texts: Iterable[str]) -> set[str]:

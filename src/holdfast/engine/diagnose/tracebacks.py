@@ -1,9 +1,8 @@
 """Tracebacks as they stand in logs: plain, chained, of Jupyter and IPython, and in rich's boxes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
 from typing import Final
 
 from holdfast.core.log import ExceptionLink, Frame, Line, Traceback
@@ -11,8 +10,6 @@ from holdfast.engine.diagnose.cleaning import is_bar
 
 START: Final = "Traceback (most recent call last)"
 FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in(?: (.+?))?)?\s*$')
-CUT_FRAME: Final = re.compile(r'(?:^\s*File ")?([^"\s]*)", line (\d+)(?:, in (\S.*?)?)?\s*$')
-"""A frame of which the beginning may be missing too."""
 CELL_FRAME: Final = re.compile(
     r"^(?:File (?P<file>\S+?):(?P<line>\d+)(?:, in (?P<function>\S.*))?|(?P<test>\S+\.py):(?P<row>\d+): in (?P<called>\S+)|(?:Cell |Input )(?P<cell>In\s?\[\d+\])(?:, line (?P<at>\d+))?(?:, in (?P<of>\S.*))?"
     r"|(?P<path>\S+\.py|<ipython-input-\S+>|<string>) in (?P<name>[\w<].*))$"
@@ -26,8 +23,6 @@ LINKED: Final = re.compile(r"\[([^\]\[]+)\]\((?:https?|vscode|file)[^)\s]*\)")
 """A link as notebooks write it, around the file of a frame: `[/usr/x.py](https://localhost:8080/#)`."""
 ARROW: Final = re.compile(r"^-+> ?(\d+)(?: (.*))?$")
 """The line of a cell, or of a file, that was being run."""
-LISTED: Final = re.compile(r"^\s*\d+(?:\s|$)")
-"""A line beside it."""
 RICH_FRAME: Final = re.compile(r"^(\S+):(\d+) in (\S+)$")
 ERROR: Final = re.compile(
     r"^(?:[A-Za-z_][\w]*\.)*(?:[A-Z_][A-Za-z_]*(?:Error|Exception|Interrupt|Exit|Traceback|Timeout|Abort|Failed|Fault|Died|Group"
@@ -45,10 +40,8 @@ MESSAGE_LINES: Final = 12
 """Lines of a message that are read: what stands behind them is data."""
 GAP: Final = 6
 """Lines between an exception and the one that followed from it, blank ones and quotes among them."""
-LEADING: Final = 4
-"""Lines before a traceback that stand around what it ends in."""
-MOST_STRANGE: Final = 2
-"""Lines that others may have written between two lines of a traceback whose beginning is missing."""
+BLANKS: Final = frozenset({"", '"""', "'''"})
+"""Lines that say nothing: blank ones, and quotes around a log that was pasted."""
 LONGEST: Final = 4000
 """Lines of one traceback."""
 ENDS_MESSAGE: Final = re.compile(
@@ -122,113 +115,6 @@ def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = 
     return _chain(parts, links)
 
 
-def read_headless(error: Sequence[Line], before: Iterator[Line]) -> Traceback | None:
-    """Return the frames that stand right before an exception, in a log that was cut above them; None if there are none.
-
-    Args:
-        error: The exception and what of its message was read.
-        before: The lines before it of the same rank, the nearest first.
-    """
-    upwards = _Upwards(error)
-    above: list[Line] = []
-    for line in before:
-        above = [*above, line]
-        if not upwards.take(line):
-            break
-        if upwards.reading.start is line:
-            above = []
-    found = upwards.done()
-    if found is None:
-        return None
-    leading = [line for line in (*above, *islice(before, LEADING)) if line.text.strip()][:LEADING]
-    return replace(found, before=tuple(reversed(leading)))
-
-
-class _Upwards:
-    """A traceback that is read from its exception to its beginning."""
-
-    def __init__(self, error: Sequence[Line]) -> None:
-        self.reading = PartialTraceback(error[0], error=list(error))
-        self.code, self.at = "", 0
-        self.is_apart = False
-        self.strange = 0
-
-    def take(self, line: Line) -> bool:
-        """Read the line above; tell whether it may be part of the traceback."""
-        text = line.text
-        frame = self._frame(text)
-        if frame:
-            self.reading.frames.insert(0, replace(frame, named_at=line))
-            self.code, self.at, self.strange = "", 0, 0
-        elif arrow := ARROW.match(text):
-            self.code, self.at = (arrow[2] or "").strip(), int(arrow[1])
-        elif not text.strip():
-            return self._is_gap()
-        elif text[0] in " \t":
-            self._add_code(text)
-        else:
-            return self._is_between(text)
-        self.reading.start = line
-        return True
-
-    def done(self) -> Traceback | None:
-        """Return the traceback read so far."""
-        if self.code and not self.reading.frames and not (self.is_apart or self.strange):
-            self.reading.frames.append(Frame("", 0, "", self.code))
-        return self.reading.done() if self.reading.frames else None
-
-    def _frame(self, text: str) -> Frame | None:
-        if found := CUT_FRAME.search(text):
-            return None if self.is_apart else Frame(found[1], int(found[2]), found[3] or "<module>", self.code)
-        cell = _cell_frame(text)
-        return replace(cell, line=cell.line or self.at, code=self.code) if cell else None
-
-    def _add_code(self, text: str) -> None:
-        if not self.at and text.strip("^~ ") and not (self.is_apart and LISTED.match(text)):
-            self.code = text.strip()
-
-    def _is_gap(self) -> bool:
-        """True if a blank line may stand there: between the frames of notebooks, and behind them."""
-        apart, self.is_apart = self.is_apart, True
-        return not self.code and (not apart or bool(self.reading.frames))
-
-    def _is_between(self, text: str) -> bool:
-        """True if a line is what somebody else wrote into it."""
-        self.strange += 1
-        return self.strange <= MOST_STRANGE and not ANY_ERROR.match(text) and START not in text
-
-
-def message_above(line: Line, before: Iterator[Line]) -> list[Line]:
-    """Return the lines of an exception's message down to one of them, the exception itself first; none of another line.
-
-    Args:
-        line: A later line of the message.
-        before: The lines before it of the same rank, the nearest first; read up to the exception.
-    """
-    message = [line]
-    for each in islice(before, MESSAGE_LINES):
-        message.insert(0, each)
-        if ERROR.match(each.text.lstrip("> ")):
-            return message
-        if _ends_message(each.text) or START in each.text or FRAME.match(each.text):
-            break
-    return []
-
-
-def message_below(behind: Iterator[Line]) -> list[Line]:
-    """Return the lines with which an exception's message goes on.
-
-    Args:
-        behind: The lines behind the exception of the same rank.
-    """
-    within = takewhile(lambda line: not (_ends_message(line.text) or _begins_another(line.text)), behind)
-    return list(islice(within, MESSAGE_LINES - 1))
-
-
-def _begins_another(text: str) -> bool:
-    return START in text or any(each.match(text.lstrip("> ")) for each in (ERROR, FRAME))
-
-
 class _Ahead:
     """Lines, of which the last ones taken can be given back.
 
@@ -256,20 +142,33 @@ class _Ahead:
         """Let some lines be taken again."""
         self._back.extend(reversed(lines))
 
+    def next_lines(self, most: int) -> Iterator[Line]:
+        """Yield the next lines, up to a number of them."""
+        for _ in range(most):
+            if (line := self.take()) is None:
+                return
+            yield line
+
 
 def _read_one(start: Line, ahead: _Ahead) -> PartialTraceback:
-    before, _, after = start.text.partition(START)
-    reading = PartialTraceback(
-        start, boxed=BOX.search(before) is not None, indent=len(before) if not before.strip() else 0
-    )
-    if before.strip() and not after.startswith(":") and not reading.boxed:
-        reading.name = before.split()[-1]
+    reading = _begun(start)
     step = _step_boxed if reading.boxed else _step_jupyter if reading.name else _step
     while (line := ahead.take()) is not None:
         if START in line.text or not step(reading, line):
             ahead.give_back(line)
             break
         reading.seen.append(line)
+    return reading
+
+
+def _begun(start: Line) -> PartialTraceback:
+    """Return a traceback of which the first line was read: what stands before it tells of which kind it is."""
+    before, _, after = start.text.partition(START)
+    reading = PartialTraceback(start, boxed=BOX.search(before) is not None)
+    if not before.strip():
+        reading.indent = len(before)
+    elif not after.startswith(":") and not reading.boxed:
+        reading.name = before.split()[-1]
     return reading
 
 
@@ -288,9 +187,17 @@ def _frame(reading: PartialTraceback, text: str) -> Frame | None:
     """Return the frame that a line of a plain traceback is, of Python's or of IPython's short kind; None of another line."""
     if found := FRAME.match(text):
         return Frame(found[1], int(found[2]), found[3] or "<module>")
-    if not (reading.apart or not reading.frames) or not (short := SHORT_FRAME.match(text)):
+    if reading.frames and not reading.apart:
         return None
-    reading.apart = True
+    short = _short_frame(text)
+    reading.apart |= short is not None
+    return short
+
+
+def _short_frame(text: str) -> Frame | None:
+    short = SHORT_FRAME.match(text)
+    if short is None:
+        return None
     return Frame(short["file"] or short["cell"], int(short["line"] or short["at"]), short["function"] or "<module>")
 
 
@@ -301,24 +208,23 @@ def _goes_on(reading: PartialTraceback, line: Line, text: str, frame: Frame | No
         reading.depth = _indent(text)
     elif _indent(text) < reading.depth and ERROR.match(text.strip()):
         reading.error.append(replace(line, text=text.strip()))
-    elif text[0] in " \t" or text.startswith(("^", "~")):
+    elif text.startswith((" ", "\t", "^", "~")):
         _add_code(reading, text.strip())
-    elif is_bar(text):
-        return True
-    elif ERROR.match(text) or (reading.frames and ANY_ERROR.match(text)):
-        reading.error.append(line)
-    else:
-        return _is_strange(reading, text)
+    elif not is_bar(text):
+        return _goes_on_flush(reading, line, text)
     return True
+
+
+def _goes_on_flush(reading: PartialTraceback, line: Line, text: str) -> bool:
+    """Read a line that is not indented: the exception, or something else that was written there."""
+    if ERROR.match(text) or (reading.frames and ANY_ERROR.match(text)):
+        reading.error.append(line)
+        return True
+    return bool(ENDS_MESSAGE.match(text)) or len(reading.frames) > 0
 
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-def _is_strange(reading: PartialTraceback, text: str) -> bool:
-    """True if a line that is neither a frame nor an error may stand within a traceback: something else was written there."""
-    return bool(ENDS_MESSAGE.match(text)) or len(reading.frames) > 0
 
 
 def _add_code(reading: PartialTraceback, code: str) -> None:
@@ -328,23 +234,21 @@ def _add_code(reading: PartialTraceback, code: str) -> None:
 
 def _continues(reading: PartialTraceback, line: Line, text: str) -> bool:
     """Read a line of the message, which may have several; a blank one, or what is no message, ends it."""
-    if _ends_message(text) or len(reading.error) >= MESSAGE_LINES:
+    if ends_message(text) or len(reading.error) >= MESSAGE_LINES:
         return False
     reading.error.append(line)
     return True
 
 
-def _ends_message(text: str) -> bool:
+def ends_message(text: str) -> bool:
+    """True if a line is no part of an exception's message."""
     return not text.strip() or ENDS_MESSAGE.match(text) is not None or is_bar(text) or text.startswith('"""')
 
 
 def _step_boxed(reading: PartialTraceback, line: Line) -> bool:
     text = line.text.strip()
-    if not reading.seen and not text:
-        return True
-    closed = any(seen.text.lstrip().startswith("╰") for seen in reading.seen)
-    if closed:
-        return _continues(reading, line, text) if reading.error or text else False
+    if any(seen.text.lstrip().startswith("╰") for seen in reading.seen):
+        return _continues(reading, line, text)
     if found := RICH_FRAME.match(text) or _wrapped_frame(reading, text):
         reading.frames.append(Frame(found[1], int(found[2]), found[3], named_at=line))
     elif text.startswith("❱"):
@@ -364,19 +268,24 @@ def _step_jupyter(reading: PartialTraceback, line: Line) -> bool:
         return _continues(reading, line, text)
     if text.startswith(f"{reading.name}:") or text == reading.name:
         reading.error.append(line)
-    elif frame := _cell_frame(text):
+    elif frame := cell_frame(text):
         reading.frames.append(replace(frame, named_at=line))
     elif arrow := ARROW.match(text):
-        _add_code(reading, (arrow[2] or "").strip())
-        if reading.frames and not reading.frames[-1].line:
-            reading.frames[-1] = replace(reading.frames[-1], line=int(arrow[1]))
+        _add_running(reading, arrow)
     return True
 
 
-def _cell_frame(text: str) -> Frame | None:
+def _add_running(reading: PartialTraceback, arrow: re.Match[str]) -> None:
+    """Add the line of a cell that was being run to its frame."""
+    _add_code(reading, (arrow[2] or "").strip())
+    if reading.frames and not reading.frames[-1].line:
+        reading.frames[-1] = replace(reading.frames[-1], line=int(arrow[1]))
+
+
+def cell_frame(text: str) -> Frame | None:
     """Return the frame that a line of IPython's is; None of another line.
 
-    >>> _cell_frame("[/usr/x.py](https://localhost:8080/#) in train(self, **kwargs)")
+    >>> cell_frame("[/usr/x.py](https://localhost:8080/#) in train(self, **kwargs)")
     Frame(file='/usr/x.py', line=0, function='train', code='')
     """
     if " in " not in text and " In" not in text and not text.startswith("File "):
@@ -393,18 +302,22 @@ def _next_of_chain(ahead: _Ahead, links: list[ExceptionLink]) -> Line | None:
     """Return the line with which the next traceback of the chain begins; None if none follows."""
     skipped: list[Line] = []
     link: ExceptionLink | None = None
-    while len(skipped) < GAP and (line := ahead.take()) is not None:
-        text = line.text.strip()
-        link = link or next((LINKS[sentence] for sentence in LINKS if sentence in text), None)
-        if START in text and link:
+    for line in ahead.next_lines(GAP):
+        skipped.append(line)
+        link = link or _link_in(line.text)
+        if link is None:
+            if line.text.strip() not in BLANKS:
+                break
+        elif START in line.text:
             links.append(link)
             return line
-        if START in text or (text and not link and text not in ('"""', "'''")):
-            skipped.append(line)
-            break
-        skipped.append(line)
     ahead.give_back(*skipped)
     return None
+
+
+def _link_in(text: str) -> ExceptionLink | None:
+    """Return how two exceptions hang together by what Python writes between them; None of another line."""
+    return next((link for sentence, link in LINKS.items() if sentence in text), None)
 
 
 def _chain(parts: list[PartialTraceback], links: list[ExceptionLink]) -> Chain:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log
-from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 SHORTEST: Final = 28

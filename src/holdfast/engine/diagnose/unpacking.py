@@ -219,14 +219,20 @@ def width_of(lines: Sequence[str]) -> int:
     shapes = {re.sub(r"\d+", "0", line): len(line) for line in lines if not RULER.search(line)}
     lengths = Counter(shapes.values())  # what is said again and again, of every rank or step, is as long each time
     longest = max(lengths, default=0)
-    full = lengths[longest]
     pairs = [(one, two) for one, two in pairwise(lines) if not RULER.search(one)]
     broken = [(one, two) for one, two in pairs if len(one) == longest]
-    if longest < NARROWEST or not broken or _are_whole(broken) or _are_broken_at_words(pairs, longest):
+    if _are_whole(broken) or _are_broken_at_words(pairs, longest) or not _is_width(longest, lengths, broken):
         return 0
-    if full >= FULL_LINES:
-        return longest if full > 2 * lengths[longest - 1] else 0
-    return longest if longest in WIDTHS and any(map(_is_broken_inside, broken)) else 0
+    return longest
+
+
+def _is_width(longest: int, lengths: Counter[int], broken: Sequence[tuple[str, str]]) -> bool:
+    """True if the longest lines are as long as a terminal is wide: there are many, or it is a usual width and one ends within a word."""
+    if longest < NARROWEST:
+        return False
+    if lengths[longest] >= FULL_LINES:
+        return lengths[longest] > 2 * lengths[longest - 1]
+    return longest in WIDTHS and any(map(_is_broken_inside, broken))
 
 
 def _is_broken_inside(pair: tuple[str, str]) -> bool:
@@ -236,8 +242,8 @@ def _is_broken_inside(pair: tuple[str, str]) -> bool:
 
 
 def _are_whole(pairs: Sequence[tuple[str, str]]) -> bool:
-    """True if what stands behind full lines begins as they do: then each is a line of its own."""
-    return sum(two.startswith(("  ", one[:ALIKE])) for one, two in pairs) > MOST_ODD * len(pairs)
+    """True if what stands behind full lines, if anything does, begins as they do: then each is a line of its own."""
+    return not pairs or sum(two.startswith(("  ", one[:ALIKE])) for one, two in pairs) > MOST_ODD * len(pairs)
 
 
 def _are_broken_at_words(pairs: Sequence[tuple[str, str]], width: int) -> bool:

@@ -8,8 +8,9 @@ from shlex import quote
 from typing import Final
 
 from holdfast.catalog.environment.packages import providers
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, nodes_of
+from holdfast.engine.rehearse.circumstances import Advice, Circumstances
 from holdfast.engine.rehearse.naming import OURS
+from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import spell_place
 
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)'")
@@ -116,10 +117,15 @@ def _folder(name: str, about: Circumstances) -> Iterator[Advice]:
 def _written(path: str, about: Circumstances) -> Iterator[tuple[str, str]]:
     """Yield a path as the user's files spell it, with the line where it stands."""
     for file, source in about.sources.items():
-        for node in nodes_of(source):
-            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value) < SHORTEST:
-                continue
-            named = node.value.removeprefix("./")
+        for text, line in _texts(source):
+            named = text.removeprefix("./")
             if path == named or path.endswith(f"/{named.removeprefix('/')}"):
                 cells = about.line.cells if about.line and about.line.path == file else ()
-                yield node.value, f" at {spell_place(file, node.lineno, cells)}"
+                yield text, f" at {spell_place(file, line, cells)}"
+
+
+def _texts(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the texts of a module that may be paths, with their lines."""
+    for node in nodes_of(source):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) >= SHORTEST:
+            yield node.value, node.lineno

@@ -13,14 +13,14 @@ from typing import Final
 from holdfast.catalog.calls.renames import renamed
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.core.notebook import is_notebook
 from holdfast.engine.diagnose.values import ABSENT
 from holdfast.engine.rehearse.absence_advice import advise_absence
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed, nodes_of
-from holdfast.engine.rehearse.column_changes import find_column_change
+from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
+from holdfast.engine.rehearse.column_advice import advise_column
 from holdfast.engine.rehearse.naming import CODE, GENERIC, OURS, split_sentences
 from holdfast.engine.rehearse.reward_advice import advise_reward
-from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
+from holdfast.engine.rehearse.source_code import nodes_of
+from holdfast.engine.rehearse.tracebacks import FailingLine
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 DATA: Final = "dataset-"
@@ -51,7 +51,6 @@ ASKED: Final = ("", "getattr", "getattribute")
 """Functions that raise for the line that asks: none, or what an object looks its attributes up with."""
 ROWS: Final = "dataset-bad-row-values"
 """The class of rows with odd values: what good rows cannot cause."""
-COLLATOR: Final = "collator"
 TWO_DEVICES: Final = re.compile(
     r"^RuntimeError: Expected all tensors to be on the same device(?:, but got (?P<name>\w+) is on)?"
 )
@@ -83,21 +82,26 @@ def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
 
 def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
-    if cause.signature.name == CODE and about.is_job and not about.line:
+    name = cause.signature.name
+    if name == CODE and about.is_job and not about.line:
         return f"{_first_line(about.error)}."
-    if cause.signature.name in GENERIC and about.line and about.error:
-        error, entered = _first_line(about.error), about.line.entered
-        if about.exited:
-            return f"{describe_function(about.line)} leaves with `{error}`."
-        if error.startswith(SYNTAX):
-            return f"The job's Python does not understand {about.line.where}: {error}."
-        calls = f"calls `{entered}`, which raises" if entered else "raises"
-        return f"{describe_function(about.line)} {calls} {error}."
-    first, *_ = split_sentences(cause.cause) or [""]
+    if name in GENERIC and about.line and about.error:
+        return _raised_words(about.line, about)
+    first = next(iter(split_sentences(cause.cause)), "")
     because = _short(cause.cause, cause.signature.cause)
-    return (
-        because if because[1:].startswith(first[1:]) else f"{first} {because}"
-    )  # which begins with "it" where the first has named it
+    # It begins with "it" where the first sentence has named it.
+    return because if because[1:].startswith(first[1:]) else f"{first} {because}"
+
+
+def _raised_words(line: FailingLine, about: Circumstances) -> str:
+    """Return that a line of the user's own code raised, or left the script."""
+    error = _first_line(about.error)
+    if about.exited:
+        return f"{describe_function(line)} leaves with `{error}`."
+    if error.startswith(SYNTAX):
+        return f"The job's Python does not understand {line.where}: {error}."
+    calls = f"calls `{line.entered}`, which raises" if line.entered else "raises"
+    return f"{describe_function(line)} {calls} {error}."
 
 
 def _first_line(error: str) -> str:
@@ -119,7 +123,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _environment(about)
     yield from _precision(name, about)
     yield from _file_of_rows(name, about)
-    yield from _column(name, about)
+    yield from advise_column(name, about)
     yield from advise_reward(about)
     yield from _undefined(about)
     yield from _task(about)
@@ -132,22 +136,46 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from advise_absence(name, about)
     yield from _unwritable(about)
     yield from _targets(about)
+    yield from _device(name, about)
+    yield from _untrained(name, about)
+    yield from _unknown_setting(name, about)
+    yield from _syntax(about)
+    yield from _own_line(name, about)
+
+
+def _device(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the tensor that the user's own line made on another device than the model's."""
     if name == CODE and about.line and (found := TWO_DEVICES.match(about.error)):
         moved = f"`{found['name']}`" if found["name"] else "the tensor that is elsewhere"
         yield Advice("", f"Move {moved} to the model's device{about.at}: `tensor.to(model.device)`, or make it there.")
+
+
+def _untrained(name: str, about: Circumstances) -> Iterator[Advice]:
     if name == UNTRAINED and not about.adapted:
         yield Advice("", "Leave `requires_grad` of what is to be trained as it is, or train an adapter.")
+
+
+def _unknown_setting(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the advice on a job file of which no key is known to be at fault."""
     if name == CODE and about.is_job and not about.line:
-        yield Advice(
-            "", f"Look at the settings that the message is about; `holdfast check {quote(about.target)}` checks each."
-        )
+        checks = f"`holdfast check {quote(about.target)}` checks each"
+        yield Advice("", f"Look at the settings that the message is about; {checks}.")
+
+
+def _syntax(about: Circumstances) -> Iterator[Advice]:
     if about.line and about.error.startswith(SYNTAX):
         yield Advice(
             "", f"Correct {about.line.where}, or run the job with a newer Python, if that understands the line."
         )
-    if name in GENERIC and about.exited:
+
+
+def _own_line(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the advice on a line of the user's own of which no more is known than that it raised, or left the script."""
+    if name not in GENERIC:
+        return
+    if about.exited:
         yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
-    if name in GENERIC and about.line:
+    if about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
 
@@ -182,49 +210,6 @@ def _file_of_rows(name: str, about: Circumstances) -> Iterator[Advice]:
             "",
             f"Correct or remove the lines that `holdfast inspect {about.inspected}` names, or get the file again.",
         )
-
-
-def _column(name: str, about: Circumstances) -> Iterator[Advice]:
-    """Yield the column that is requested, beside those that there are."""
-    missing = MISSING.match(about.error)
-    if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
-        return
-    column, near = missing[1], nearest(missing[1], about.columns)
-    if about.line and about.line.role == COLLATOR:
-        reads = f"{describe_function(about.line)} reads `{column}`, and the rows that it is given have none."
-        yield Advice(reads, f"Read a column that they have{about.at}; the tokens that a trainer makes are `input_ids`.")
-        return
-    there = f"The rows have no column `{column}`; they have {listed(about.columns)}."
-    if about.line and re.search(rf"['\"]{re.escape(column)}['\"]", about.line.code):
-        instead = f"Write `{near}` instead of `{column}`" if near else "Read one of these columns"
-        yield Advice(there, f"{instead}{about.at}.")
-        return
-    reader = f"`{about.trainer}` reads it. " if about.trainer else ""
-    if column in about.loaded:
-        yield _lost_column(column, about, f"{there} {reader}".strip())
-        return
-    change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}`"
-    shown = f"; `holdfast inspect {about.inspected}` shows what the method reads" if about.inspected else ""
-    before = f" before {about.where}" if about.where else ""
-    yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
-
-
-def _lost_column(column: str, about: Circumstances, there: str) -> Advice:
-    """Return the advice on a column that the script has loaded, and that is not in the rows any more."""
-    change = find_column_change(column, about.sources)
-    if change is None:
-        before = f" before {about.where}" if about.where else ""
-        return Advice(
-            f"{there} The rows had it when they were loaded; the script renames or removes it.",
-            f"Keep the column `{column}` in what the script does to the rows{before}.",
-        )
-    cells = about.line.cells if about.line and is_notebook(change.path) else ()
-    place = spell_place(change.path, change.line, cells)
-    does = f"renames it to `{change.renamed}`" if change.renamed else "removes it"
-    return Advice(
-        f"{there} The rows had it when they were loaded; {place} {does}.",
-        f"Do not {'rename' if change.renamed else 'remove'} `{column}` at {place}.",
-    )
 
 
 def _task(about: Circumstances) -> Iterator[Advice]:

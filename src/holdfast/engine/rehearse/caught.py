@@ -28,9 +28,14 @@ def caught_at_last(played: PartResult) -> ProcessEvent | None:
     """
     if played.code or played.over or _has_trained(played):
         return None
-    own = list(takewhile(lambda each: each["event"] != "script_ended", played.hook_events))
+    own = takewhile(lambda each: each["event"] != "script_ended", played.hook_events)
     steps = [each for each in own if each["event"] in ("enter", "failed")]
-    if not steps or steps[-1]["event"] != "failed":
+    if not steps or steps[-1]["event"] != "failed" or not _is_printed(steps[-1], played):
         return None
-    message = str(steps[-1]["error"]).partition(": ")[2].strip()[:SHOWN]
-    return steps[-1] if message and any(message in text for text in played.logs.values()) else None
+    return steps[-1]
+
+
+def _is_printed(failed: ProcessEvent, played: PartResult) -> bool:
+    """True if the message of an exception stands in a log."""
+    message = str(failed["error"]).partition(": ")[2].strip()[:SHOWN]
+    return message != "" and any(message in text for text in played.logs.values())

@@ -1,10 +1,10 @@
 """What is known of a failed rehearsal beside its class, and what is said of it."""
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.core.nearest import nearest
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 LISTED: Final = 8
@@ -95,9 +95,11 @@ def listed(names: tuple[str, ...]) -> str:
     return (f"{', '.join(first)} and {last}" if first and not more else ", ".join([*first, last])) + more
 
 
-def nodes_of(source: str) -> list[ast.AST]:
-    """Return the nodes of a module; none if it is not read."""
-    try:
-        return list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):
-        return []
+def instead_of(column: str, columns: tuple[str, ...], verb: str) -> str:
+    """Return what to write instead of a column that there is not: the nearest, or else to read, or take, one of those that there are.
+
+    >>> instead_of("anwser", ("question", "answer"), "Read"), instead_of("x", ("question",), "Take")
+    ('Write `answer` instead of `anwser`', 'Take one of these columns')
+    """
+    near = nearest(column, columns)
+    return f"Write `{near}` instead of `{column}`" if near else f"{verb} one of these columns"

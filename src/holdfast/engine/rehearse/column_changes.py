@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from holdfast.engine.rehearse.source_code import nodes_of
+
 RENAMING: Final = frozenset({"rename_column", "rename_columns"})
 REMOVING: Final = "remove_columns"
 """A method, and the argument of `map`, that takes columns away."""
@@ -41,27 +43,31 @@ def find_column_change(column: str, sources: Mapping[str, str]) -> ChangedColumn
 
 
 def _changes(column: str, path: str, source: str) -> Iterator[ChangedColumn]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if method in RENAMING:
-            yield from (
-                ChangedColumn(path, old.lineno, new.value)
-                for old, new in _renamings(given)
-                if isinstance(old, ast.Constant) and old.value == column
-                if isinstance(new, ast.Constant) and isinstance(new.value, str)
-            )
-        removed = given[:1] if method == REMOVING else [each.value for each in call.keywords if each.arg == REMOVING]
-        yield from (
-            ChangedColumn(path, node.lineno)
-            for value in removed
-            for node in (value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [value])
-            if isinstance(node, ast.Constant) and node.value == column
-        )
+    calls = (node for node in nodes_of(source) if isinstance(node, ast.Call))
+    return (ChangedColumn(path, line, renamed) for call in calls for line, renamed in _changed_by(call, column))
+
+
+def _changed_by(call: ast.Call, column: str) -> Iterator[tuple[int, str]]:
+    """Yield the line of a column's name in a call that renames or removes it, and the new name; an empty one if it is removed."""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if method in RENAMING:
+        yield from _renamed(column, given)
+    removed = given[:1] if method == REMOVING else [each.value for each in call.keywords if each.arg == REMOVING]
+    yield from _removed(column, removed)
+
+
+def _renamed(column: str, given: list[ast.expr]) -> Iterator[tuple[int, str]]:
+    for old, new in _renamings(given):
+        is_of_column = isinstance(old, ast.Constant) and old.value == column
+        if old and is_of_column and isinstance(new, ast.Constant) and isinstance(new.value, str):
+            yield old.lineno, new.value
+
+
+def _removed(column: str, values: list[ast.expr]) -> Iterator[tuple[int, str]]:
+    for value in values:
+        names = value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [value]
+        yield from ((name.lineno, "") for name in names if isinstance(name, ast.Constant) and name.value == column)
 
 
 def _renamings(given: list[ast.expr]) -> Iterator[tuple[ast.expr | None, ast.expr]]:

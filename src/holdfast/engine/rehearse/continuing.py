@@ -11,7 +11,7 @@ from holdfast.core.training_event import CheckpointSaved, StepDone, TrainingStar
 STOPPED: Final = 143
 """Exit code of an attempt that was asked to stop and saved."""
 DIVERGES: Final = "resume-diverges"
-"""The class of a training that goes on from its checkpoint, and differs from one that nobody stopped."""
+"""The class of a training that goes on from its checkpoint, and differs from one that was not stopped."""
 SAME: Final = 1e-4
 """How far two losses of the same step may lie apart, relative to their size."""
 
@@ -19,7 +19,7 @@ REDRAWN: Final = {
     "random_batches": "batches are drawn at random, and a training that goes on draws others",
     "stream_ends": "the stream of rows is over before the training, and one that goes on does not find its place in it",
 }
-"""What makes the steps after a resume others though nothing is lost, by the fact that tells of it."""
+"""What makes the steps after a resume others though nothing is lost, by the fact that is reported of it."""
 
 Wrong = tuple[str, str, Mapping[str, Any]]
 """A class, what shows it, and its values."""
@@ -59,17 +59,21 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
         return _stage_findings("stop", "not_rehearsed", 0.0, "it was not requested")
     if played.is_slow:
         return _stage_findings("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
-    saved = played.happened(CheckpointSaved)
-    if played.code == STOPPED and saved and not played.damage:
-        return _stage_findings("stop", "pass", played.elapsed_s)
     if played.code == STOPPED:
-        because = played.damage or "asked to stop amid a step, the job ended and saved nothing"
-        return _stage_findings("stop", "fail", played.elapsed_s, because, wrong=("no-checkpoint-saved", because, {}))
+        return _judge_saved(played)
     if played.code == 0:
         return _stage_findings(
             "stop", "not_rehearsed", played.elapsed_s, "training was over before the step to stop in"
         )
     return _stage_findings("stop", "fail", played.elapsed_s, played.over or "it failed otherwise", failed=played)
+
+
+def _judge_saved(stopped: PartResult) -> StageFindings:
+    """Return the findings on a job that stopped as it was asked to: it must have saved a whole checkpoint."""
+    if stopped.happened(CheckpointSaved) and not stopped.damage:
+        return _stage_findings("stop", "pass", stopped.elapsed_s)
+    because = stopped.damage or "asked to stop amid a step, the job ended and saved nothing"
+    return _stage_findings("stop", "fail", stopped.elapsed_s, because, wrong=("no-checkpoint-saved", because, {}))
 
 
 def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
@@ -81,17 +85,27 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
         return _stage_findings("resume", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     if played.code != 0:
         return _stage_findings("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
-    number = len(_trainings(stop)) - 1  # a script may train more than once
-    whole, before, after = (_steps(each, number) for each in (parts["whole"], stop, played))
-    redrawn = _redrawn(parts["whole"]) if after.losses and not whole.agrees(after) else ""
+    return _judge_steps(parts["whole"], stop, played)
+
+
+def _judge_steps(uninterrupted: PartResult, stopped: PartResult, resumed: PartResult) -> StageFindings:
+    """Return the findings on the steps of a job that was stopped and resumed, beside those of an uninterrupted one."""
+    number = len(_trainings(stopped)) - 1  # a script may train more than once
+    whole, before, after = (_steps(each, number) for each in (uninterrupted, stopped, resumed))
+    redrawn = _redrawn(uninterrupted) if after.losses and not whole.agrees(after) else ""
     if wrong := _wrong(whole, before, after, can_differ=bool(redrawn)):
-        return _stage_findings("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
+        return _stage_findings("resume", "fail", resumed.elapsed_s, wrong[1], wrong=wrong)
+    return _judge_right_steps(resumed.elapsed_s, whole, before, after, redrawn)
+
+
+def _judge_right_steps(elapsed_s: float, whole: _Steps, before: _Steps, after: _Steps, redrawn: str) -> StageFindings:
+    """Return the findings on steps that nothing is wrong with: they pass, unless there was none to compare."""
     if max(whole.losses, default=0) > max(before.losses, default=0) and not after.losses:
         uncompared = "the script ended without a step after the checkpoint: nothing was compared"
-        return _stage_findings("resume", "not_rehearsed", played.elapsed_s, uncompared)
+        return _stage_findings("resume", "not_rehearsed", elapsed_s, uncompared)
     differs = bool(after.losses) and not whole.agrees(before)
     because = "two runs of this script from the beginning differ" if differs else redrawn
-    return _stage_findings("resume", "pass", played.elapsed_s, f"{because}: no loss was compared" if because else None)
+    return _stage_findings("resume", "pass", elapsed_s, f"{because}: no loss was compared" if because else None)
 
 
 def _not_resumed(stop: PartResult | None) -> str:
@@ -121,7 +135,7 @@ def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) ->
     """Return the objection to the steps after a resume; None if they are right.
 
     Args:
-        whole: The steps of a training that nobody stopped.
+        whole: The steps of a training that was not stopped.
         before: Those of the one that was stopped.
         after: Those after the resume.
         can_differ: Whether they are others though nothing is lost.

@@ -1,7 +1,7 @@
 """A failed rehearsal as its user can act on it: their line, their function, the key of their job file, and the fix of this case."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from shlex import quote
@@ -89,28 +89,48 @@ def _explained(failure: Failure, context: FailureContext) -> Failure:
     if failure.part is None or failure.over:
         return _explained_without_exception(_placed(failure, context, "", _reported_line(failure, context)), context)
     played, traceback = context.parts[failure.part], context.tracebacks.get(failure.part)
-    error = because_of(played)
     line = find_failing_line(traceback, context.sources, context.cells) if traceback else None
+    if refused := _refused_return(played, line, context):
+        return _as_failure_of(refused, failure, because_of(played))
+    failure = _reclassified(failure, context, played, line)
+    explained = _advised(failure, context, played, line)
+    cause = replace(explained.cause, evidence=tuple(_shown(failure.cause, traceback)))
+    return replace(explained, cause=cause)
+
+
+def _refused_return(played: PartResult, line: FailingLine | None, context: FailureContext) -> FailingLine | None:
+    """Return the function of the script's own whose result its trainer cannot use; None where something else failed."""
+    error = because_of(played)
     returning = find_returning(error, line, context.sources) if line else None
-    rewarding = find_rewarding(error, played.first("rewarded"), context.sources) if not (line and line.role) else None
-    if refused := returning or rewarding:
-        return _as_failure_of(refused, failure, error)
-    # Where the user's own line fails with good rows too, its code is at fault.
-    if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
-        failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
-    if failure.cause.signature.name == CODE and context.job and not line:
-        failure = _as_job_failure(failure)
+    if returning or (line and line.role):
+        return returning
+    return find_rewarding(error, played.first("rewarded"), context.sources)
+
+
+def _reclassified(failure: Failure, context: FailureContext, played: PartResult, line: FailingLine | None) -> Failure:
+    """Return a failure as one of the code, where the user's own line fails with good rows too; as one of no known class, in a job file's script."""
+    name = failure.cause.signature.name
+    if name == ROWS and failure.blame == "code" and line and not line.entered:
+        cause = name_cause(CODE, because_of(played), {})
+        return replace(failure, cause=replace(cause, evidence=failure.cause.evidence))
+    if name == CODE and context.job and not line:
+        return _as_job_failure(failure)
+    return failure
+
+
+def _advised(failure: Failure, context: FailureContext, played: PartResult, line: FailingLine | None) -> Failure:
+    """Return a failure with its cause and its fix, at the line that failed, or at the one that gives the setting at fault."""
+    error = because_of(played)
     placed = _placed(failure, context, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, context, played, line))
     if given := _given_elsewhere(failure, context, line, error, fix):
         placed = _placed(failure, context, error, given)
         cause, fix = advise(failure.cause, _circumstances(placed, context, played, given))
-    shown = tuple(_shown(failure.cause, traceback))
-    return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
+    return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix))
 
 
 def _as_job_failure(failure: Failure) -> Failure:
-    """Return a failure in the script of a job file, which is nobody's own code."""
+    """Return a failure in the script of a job file, which is no code of the user's."""
     signature = replace(failure.cause.signature, title=UNKNOWN)
     return replace(failure, cause=replace(failure.cause, signature=signature))
 
@@ -159,12 +179,19 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
 def _given_elsewhere(
     failure: Failure, context: FailureContext, line: FailingLine | None, error: str, fix: str
 ) -> FailingLine | None:
-    """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
+    """Return the line of the setting that a library refuses, where the line that failed is the one that handed it over."""
     # The fix of `no-network-on-node` names settings that are not at fault.
     if failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
         return None
     if line is None or PARSES.search(line.code):
         return _given_outside(context, error, fix)
+    return _handed_over(failure, context, line, error, fix)
+
+
+def _handed_over(
+    failure: Failure, context: FailureContext, line: FailingLine, error: str, fix: str
+) -> FailingLine | None:
+    """Return the line of the argument that a library refuses; None if a line did not call it, or no argument is known."""
     if line.role or not line.entered:
         return None
     given = find_argument(f"{error} {fix}", context.sources, context.cells)
@@ -272,15 +299,26 @@ def _first_file(named: Any) -> str | None:
 
 def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     """Return the lines that say something to whoever wrote the script: no marks, and none of the code that led there."""
-    code = {frame.code.strip() for part in traceback.chain for frame in part.frames} if traceback else set[str]()
-    kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
-    kept = [each for each in kept if each.text.strip() not in code]
+    kept = _saying_lines(cause, traceback)
     if not kept and traceback:
         kept = [Evidence(path="stderr.log", line=each.number, text=each.text) for each in traceback.error[:1]]
-    shown = [replace(each, text=OURS.sub("", each.text)) for each in kept]
-    messages = [
-        each.text.removeprefix(SAID_BEFORE).strip() for each in shown
-    ]  # a rendered script says it, and raises then
+    return _without_repeats([replace(each, text=OURS.sub("", each.text)) for each in kept])
+
+
+def _saying_lines(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
+    code = _code_lines(traceback) if traceback else set[str]()
+    kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
+    return [each for each in kept if each.text.strip() not in code]
+
+
+def _code_lines(traceback: Traceback) -> set[str]:
+    """Return the lines of code that a traceback shows."""
+    return {frame.code.strip() for part in traceback.chain for frame in part.frames}
+
+
+def _without_repeats(shown: Sequence[Evidence]) -> list[Evidence]:
+    """Return the lines whose message stands in no other one: a rendered script says it, and raises then."""
+    messages = [each.text.removeprefix(SAID_BEFORE).strip() for each in shown]
     return [
         each
         for each, message in zip(shown, messages, strict=True)

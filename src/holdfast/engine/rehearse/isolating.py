@@ -19,17 +19,19 @@ HOOK_EVENTS: Final = ("data", "model", "tokenize", "step", "evaluate", "save", "
 """Stages whose failures are asked about: before them, no data and no model have a part in it."""
 ELSEWHERE: Final = ("environment", "auth", "memory", "distributed", "kernels", "platform", "gguf")
 """Phases of classes that are a machine's or an account's."""
-ROWS: Final[Mapping[Instead, str]] = {
-    "usual": "with only its most typical rows, it gets further",
-    "typed": "with known-good rows of the same columns and types, it goes further",
-    "method": "with known-good rows as the trainer takes them, it goes further",
-}
 WHOLE_ROWS: Final[tuple[Instead, ...]] = ("typed", "method")
 READS: Final = re.compile(r"\b(?:open|read_\w+|loads?)\(")
 """What opens and parses a file, in a line of a script."""
 MADE_BY_US: Final = ("eval-train-leak",)
 """Classes that a few rows in place of many may have without fault of the script's: parts of them overlap."""
 Fate = Literal["gone", "same", "other"]
+GONE: Final[Mapping[Instead, tuple[Blame, str]]] = {
+    "usual": ("data", "with only its most typical rows, it gets further"),
+    "typed": ("data", "with known-good rows of the same columns and types, it goes further"),
+    "method": ("data", "with known-good rows as the trainer takes them, it goes further"),
+    "model": ("model", "with a known-good model and tokenizer, it goes further"),
+}
+"""What is to blame, and what shows it, by what was replaced when the failure was gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +77,26 @@ def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: 
         source: The script's text.
     """
     fates: dict[Instead, Fate] = {each.instead: _fate(failure, error, each) for each in replays}
-    for name, shows in ROWS.items():
-        if fates.get(name) == "gone":
-            return "data", shows
-    if fates.get("model") == "gone":
-        return "model", "with a known-good model and tokenizer, it goes further"
-    given = any(each.rows_given for each in replays if each.instead in WHOLE_ROWS) and not _reads(failure, source)
-    whole = [fates[name] for name in WHOLE_ROWS if name in fates]
-    stays = given and bool(whole) and set(whole) == {"same"}
-    if stays and fates.get("model") == "same" and fates.get("both") == "same":
+    if blame := next((blame for name, blame in GONE.items() if fates.get(name) == "gone"), None):
+        return blame
+    given = _were_rows_given(replays) and not _reads(failure, source)
+    if given and _stays(fates):
         return "code", "it fails alike with known-good rows, with a known-good model, and with both"
     return "unknown", _undecided(fates.get("both"), given=given)
 
 
+def _were_rows_given(replays: Sequence[Replay]) -> bool:
+    return any(each.rows_given for each in replays if each.instead in WHOLE_ROWS)
+
+
+def _stays(fates: Mapping[Instead, Fate]) -> bool:
+    """True if a failure was the same whatever was replaced: all rows, the model, and both."""
+    rows = {fates[name] for name in WHOLE_ROWS if name in fates}
+    return rows == {"same"} and fates.get("model") == "same" and fates.get("both") == "same"
+
+
 def _reads(failure: Failure, source: str) -> bool:
-    """True if the line that failed reads a file by itself, whose rows nobody could replace."""
+    """True if the line that failed reads a file by itself, whose rows could not be replaced."""
     number, lines = failure.where.rpartition(":")[2], source.splitlines()
     return number.isdigit() and 0 < int(number) <= len(lines) and bool(READS.search(lines[int(number) - 1]))
 

@@ -1,7 +1,7 @@
-"""The key of a job file that a failure of its script comes from: nobody wrote the script, so no line of it is shown."""
+"""The key of a job file that a failure of its script comes from: no person wrote the script, so no line of it is shown."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast.core.document import Document, Key, leaves, render_key
@@ -45,14 +45,23 @@ def place_of(job: Document, key: str) -> str:
 def _named(job: Document, error: str) -> Iterator[str]:
     """Yield the keys whose name a message has, the longest first, then those that it writes as words; then those whose value it has."""
     given = [(key, value) for key, value in leaves(job.values) if key and key[0] in NAMED]
-    names = {(part, key) for key, _ in given for part in key[1:] if isinstance(part, str) and "_" in part}
-    for spelled in (str, as_words):
-        for name, key in sorted(names, key=lambda each: (-len(each[0]), str(each[1]))):
-            if _stands_in(spelled(name), error):
-                yield render_key(_setting(key))
+    yield from _named_by_name([key for key, _ in given], error)
     for key, value in given:
         if isinstance(value, str) and len(value) >= SHORTEST and _stands_in(value, error):
             yield render_key(_setting(key))
+
+
+def _named_by_name(keys: Iterable[Key], error: str) -> Iterator[str]:
+    names = sorted(_names(keys), key=lambda each: (-len(each[0]), str(each[1])))
+    for spelled in (str, as_words):
+        for name, key in names:
+            if _stands_in(spelled(name), error):
+                yield render_key(_setting(key))
+
+
+def _names(keys: Iterable[Key]) -> set[tuple[str, Key]]:
+    """Return the parts of keys that no common word is spelled like, each with its key."""
+    return {(part, key) for key in keys for part in key[1:] if isinstance(part, str) and "_" in part}
 
 
 def _setting(key: Key) -> Key:

@@ -6,9 +6,9 @@ The script's lines that read rows still run, so the columns and the types of val
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 from holdfast.catalog.builtin.known_good import (
@@ -75,20 +75,27 @@ class _Column:
 def usual_rows(noted: RecordedRows) -> list[Row] | None:
     """Return those of the script's rows that are as most are, without the longest and the shortest; None: too few are."""
     rows = list(noted.rows or ())
-    shapes = [{"": _alike(row), **{name: _shape(value) for name, value in row.items()}} for row in rows]
-    counts = Counter((name, shape) for each in shapes for name, shape in each.items())
-    keys = Counter(frozenset(row) for row in rows)
-    least = USUAL * len(rows)
+    traits = [_traits(row) for row in rows]
+    usual = _common(traits, USUAL * len(rows))
     kept = [
-        row
-        for row, each in zip(rows, shapes, strict=True)
-        if keys[frozenset(row)] >= least
-        and all(counts[name, shape] >= least and not _is_empty(row.get(name, 0)) for name, shape in each.items())
+        row for row, own in zip(rows, traits, strict=True) if own <= usual and not any(map(_is_empty, row.values()))
     ]
     kept.sort(key=lambda row: len(json.dumps(row)))
     tenth = len(kept) // 10
     kept = kept[tenth : len(kept) - tenth]
     return kept[:COUNT] if len(kept) >= LEAST else None
+
+
+def _traits(row: Row) -> frozenset[tuple[str, object]]:
+    """Return what may be odd of a row: its columns, which of them say the same, and the kind of each value."""
+    kinds = ((f"column {name}", _shape(value)) for name, value in row.items())
+    return frozenset({("columns", frozenset(row)), ("alike", _alike(row)), *kinds})
+
+
+def _common(traits: Iterable[Iterable[tuple[str, object]]], least: float) -> frozenset[tuple[str, object]]:
+    """Return the traits that many rows have."""
+    counts = Counter(chain.from_iterable(traits))
+    return frozenset(trait for trait, count in counts.items() if count >= least)
 
 
 def typed_rows(noted: RecordedRows, first: int = 0) -> list[Row] | None:
@@ -157,13 +164,20 @@ def _numbers(first: int) -> range:
 
 def _needed(method: str, own: frozenset[str], noted: RecordedRows, *, spoken: bool) -> Mapping[str, KnownRowKind]:
     """Return the columns that a method takes, as near to the script's own as they can be."""
-    taken = [row[name] for row in noted.rows or () for name in ANSWERED if row.get(name) is not None]
-    spoken = any(isinstance(each, list) for each in taken) if taken else spoken
+    spoken = _is_spoken(noted, otherwise=spoken)
     if method != "sft":
         return columns_of(method, turns=spoken)
-    if "messages" not in own and own & {"prompt", "completion"}:
+    if "messages" in own:
+        return columns_of("sft", turns=True)
+    if own & {"prompt", "completion"}:
         return {"prompt": "turns", "completion": "turns"} if spoken else columns_of("sft", turns=False)
-    return {"text": "text"} if "text" in own and "messages" not in own else columns_of("sft", turns=True)
+    return {"text": "text"} if "text" in own else columns_of("sft", turns=True)
+
+
+def _is_spoken(noted: RecordedRows, *, otherwise: bool) -> bool:
+    """True if the script's own prompts and answers are messages, and no texts; if it has none, what is known otherwise."""
+    taken = [row[name] for row in noted.rows or () for name in ANSWERED if row.get(name) is not None]
+    return any(isinstance(each, list) for each in taken) if taken else otherwise
 
 
 def _value(column: _Column, number: int) -> Any:
@@ -200,12 +214,27 @@ def _number_value(column: _Column, number: int) -> Any:
 
 def _list_value(column: _Column, number: int) -> Any:
     items = [item for value in column.values for item in value if item is not None]
-    for keys in (PERSON, HUMAN):
-        if sum(isinstance(item, dict) and set(keys) <= set(item) for item in items) > len(items) / 2:
-            return good_turns(column.name, number, keys, alone=column.alone)
-    if column.name in ("input_ids", "labels", "attention_mask"):
-        return [1 if column.name == "attention_mask" else 5 + place for place in range(4 + number % 4)]
+    if keys := _turn_keys(items):
+        return good_turns(column.name, number, keys, alone=column.alone)
+    if column.name in TOKENS:
+        return [TOKENS[column.name](place) for place in range(4 + number % 4)]
     return [_value(column.inside(column.name, items), number)] if items else []
+
+
+TOKENS: Final[Mapping[str, Callable[[int], int]]] = {
+    "input_ids": lambda place: 5 + place,
+    "labels": lambda place: 5 + place,
+    "attention_mask": lambda _: 1,
+}
+"""Columns of tokenized rows, and a good value by the place in the row."""
+
+
+def _turn_keys(items: Sequence[Any]) -> tuple[str, str] | None:
+    """Return the keys of a turn that most of some items have; None if they are no turns."""
+    for keys in (PERSON, HUMAN):
+        if sum(isinstance(item, dict) and {*keys} <= item.keys() for item in items) > len(items) / 2:
+            return keys
+    return None
 
 
 def _mapping_value(column: _Column, number: int) -> Any:
@@ -251,12 +280,17 @@ def _shape(value: Any) -> str:
     if isinstance(value, str):
         return "number" if _is_number(value) else "text"
     if isinstance(value, list):
-        turns = [each for each in value if isinstance(each, dict)]
-        spoken = [str(each.get("role", each.get("from", ""))) for each in turns]
-        twice = any(one == other for one, other in pairwise(spoken))
-        hollow = any(_is_empty(part) for each in turns for part in (each.get("content", each.get("value", 0)),))
-        return f"list {sorted(set(spoken))} {twice} {hollow} {len({type(each) for each in value})}"
+        return _shape_of_list(value)
     return f"mapping {sorted(value)}" if isinstance(value, dict) else type(value).__name__
+
+
+def _shape_of_list(values: Sequence[Any]) -> str:
+    """Return who speaks in a list of messages, whether one speaks twice in a row or says nothing, and how many kinds of items there are."""
+    turns = [each for each in values if isinstance(each, dict)]
+    spoken = [str(each.get("role", each.get("from", ""))) for each in turns]
+    twice = any(one == other for one, other in pairwise(spoken))
+    hollow = any(_is_empty(each.get("content", each.get("value", 0))) for each in turns)
+    return f"list {sorted(set(spoken))} {twice} {hollow} {len({type(each) for each in values})}"
 
 
 def _alike(row: Row) -> str:

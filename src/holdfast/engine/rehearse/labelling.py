@@ -41,16 +41,19 @@ def _setters(source: str) -> Iterator[tuple[str, int]]:
 
 def _labels_at(node: ast.AST, function: Function) -> Iterator[int]:
     """Yield the line in which a statement or a dict sets labels; of those of a variable, that which gives it its last values."""
+    for value, line in _label_values(node):
+        yield _made_at(value, function) or line
+
+
+def _label_values(node: ast.AST) -> Iterator[tuple[ast.expr, int]]:
+    """Yield the values that a statement or a dict sets labels to, with its line."""
     match node:
         case ast.Assign(targets=[*_, ast.Subscript(slice=ast.Constant(value="labels"))], value=value):
-            yield _made_at(value, function) or node.lineno
+            yield value, node.lineno
         case ast.Dict(keys=keys, values=values):
-            given = (
-                value
-                for key, value in zip(keys, values, strict=True)
-                if isinstance(key, ast.Constant) and key.value == LABELS
-            )
-            yield from (_made_at(value, function) or node.lineno for value in given)
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == LABELS:
+                    yield value, node.lineno
         case _:
             pass
 

@@ -43,19 +43,29 @@ def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures
 def _step_figures(fact: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, Any]:
     """Return rows, tokens and number of the optimizer steps."""
     each = fact["per_device_train_batch_size"] * fact["gradient_accumulation_steps"]
-    group = fact.get("num_generations") or 0
+    group = fact.get("num_generations")
     figures: dict[str, Any] = (
         {"completions_per_step": each, "rows_per_step": each / group} if group else {"rows_per_step": each}
     )
     if tokens and not group:
         figures |= _token_figures(each, fact, tokens)
-    if rows:
-        epoch = _epoch_of_groups(fact, rows) if group else ceil(_units(rows, tokens) / each)
-        figures["steps_per_epoch"] = epoch
-        figures["steps"] = fact["max_steps"] if fact["max_steps"] > 0 else ceil(epoch * fact["num_train_epochs"])
-    elif fact["max_steps"] > 0:
-        figures["steps"] = fact["max_steps"]
-    return figures
+    return figures | _step_counts(each, fact, rows, tokens)
+
+
+def _step_counts(each: int, fact: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, int]:
+    """Return the number of steps in all, and of an epoch, as far as they are known.
+
+    Args:
+        each: Rows, or completions, of a step.
+        fact: The trainer's arguments.
+        rows: The number of rows.
+        tokens: How long they are.
+    """
+    limit = {"steps": fact["max_steps"]} if fact["max_steps"] > 0 else {}
+    if not rows:
+        return limit
+    epoch = _epoch_of_groups(fact, rows) if fact.get("num_generations") else ceil(_units(rows, tokens) / each)
+    return {"steps_per_epoch": epoch, **(limit or {"steps": ceil(epoch * fact["num_train_epochs"])})}
 
 
 def _token_figures(rows: int, fact: Fact, tokens: TokenReport) -> dict[str, TokenFigures]:
@@ -87,17 +97,24 @@ def _epoch_of_groups(fact: Fact, prompts: int) -> int:
 
 def _checkpoint_figures(fact: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
     """Return the number of trained parameters, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
-    states, kind = STATES.get(str(fact.get("optim"))), trained.get("lora")
-    if trained.get("whole"):
-        count, width = model["parameters"], BYTES.get(model["dtype"])
-    elif kind and model.get("linear") and all(name in model["linear"] for name in kind["modules"]):
-        count, width = kind["r"] * sum(model["linear"][name] for name in kind["modules"]), BYTES.get(kind["dtype"])
-    else:
+    states, counted = STATES.get(str(fact.get("optim"))), _trained(model, trained)
+    if counted is None:
         return {}
+    count, width = counted
     facts: dict[str, Any] = {"trained_parameters": count}
     if width and states is not None:
         facts["checkpoint_bytes"] = count * width * (1 if fact.get("save_only_model") else 1 + states)
     return facts
+
+
+def _trained(model: Fact, trained: Fact) -> tuple[int, int | None] | None:
+    """Return the number of trained parameters, and the bytes of each; None if the number is not known."""
+    if trained.get("whole"):
+        return model["parameters"], BYTES.get(model["dtype"])
+    kind, linear = trained.get("lora"), model.get("linear")
+    if kind and linear and all(name in linear for name in kind["modules"]):
+        return kind["r"] * sum(linear[name] for name in kind["modules"]), BYTES.get(kind["dtype"])
+    return None
 
 
 def _rows(whole: PartResult) -> int | None:

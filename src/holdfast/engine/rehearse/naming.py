@@ -96,18 +96,31 @@ def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[s
     yield from _file_causes(name, because, stage)
     if missing := MISSING.fullmatch(because):
         yield from _column_causes(name, missing[1], played, stage)
+    yield from _training_causes(name, because, played)
+    if name == "framework-version-incompatible":
+        yield from _release_causes(because, played)
+
+
+def _training_causes(name: str, because: str, played: PartResult) -> Iterator[tuple[str, str]]:
+    """Yield class and cause of a training that the script's own code changes."""
     if name == "custom-trainer-signature" and _is_own_line(played) and not _passes_to_own_method(played):
         yield CODE, because
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
         message = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
         yield "no-trainable-parameters", message
-    if name == "framework-version-incompatible" and UNKNOWN_ARGUMENT.search(because) and _is_own_line(played):
+
+
+def _release_causes(because: str, played: PartResult) -> Iterator[tuple[str, str]]:
+    """Yield class and cause of what an installed release does not have, where the script's own line asks for it."""
+    own = _is_own_line(played)
+    if own and UNKNOWN_ARGUMENT.search(because):
         yield "third-party-arg-unknown", because
-    if name == "framework-version-incompatible" and because.startswith("AttributeError"):
-        if _is_own_line(played):
-            yield "import-api-removed", because
-        elif _is_read_by_own_line(played):
-            yield CODE, because
+    if not because.startswith("AttributeError"):
+        return
+    if own:
+        yield "import-api-removed", because
+    elif _is_read_by_own_line(played):
+        yield CODE, because
 
 
 def _file_causes(name: str, because: str, stage: StageName) -> Iterator[tuple[str, str]]:
@@ -126,12 +139,19 @@ def _column_causes(name: str, column: str, played: PartResult, stage: StageName)
     if name == "dataset-missing-column" and stage == "step" and column in _dropped(played):
         message = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
         yield "dataset-columns-dropped", message
-    if name == "dataset-columns-dropped" and _is_not_given(column, played, stage):
-        yield "dataset-missing-column", f"the rows have no column `{column}`, and the collator asks for it"
-    if name == REWARD and _reads_column(column, played) and _is_not_given(column, played, stage):
-        yield "dataset-missing-column", f"the rows have no column `{column}`, and a reward function asks for it"
+    if reader := _reader_in_vain(name, column, played, stage):
+        yield "dataset-missing-column", f"the rows have no column `{column}`, and {reader} asks for it"
     if name == "labels-missing" and _is_own_line(played):
         yield CODE, because_of(played)
+
+
+def _reader_in_vain(name: str, column: str, played: PartResult, stage: StageName) -> str:
+    """Return what reads a column that the rows do not have, by the class of the failure; empty if that is not known."""
+    if not _is_not_given(column, played, stage):
+        return ""
+    if name == "dataset-columns-dropped":
+        return "the collator"
+    return "a reward function" if name == REWARD and _reads_column(column, played) else ""
 
 
 def _dropped(played: PartResult) -> set[str]:

@@ -5,13 +5,14 @@ The exception is raised in TRL, behind the function's end, so that no frame of i
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.core.rehearsal import ProcessEvent
 from holdfast.engine.rehearse.circumstances import Advice, describe_function
-from holdfast.engine.rehearse.tracebacks import FailingLine, functions_named
+from holdfast.engine.rehearse.source_code import FunctionNode, functions_in, nodes_of, spans
+from holdfast.engine.rehearse.tracebacks import FailingLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,6 @@ class GivenFunction:
     fix: str
 
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 REWARDED: Final = "_calculate_rewards"
 """The method of TRL's trainers that calls reward functions."""
 GIVEN: Final[Mapping[str, GivenFunction]] = {
@@ -70,10 +70,11 @@ def find_rewarding(error: str, called: ProcessEvent, sources: Mapping[str, str])
     """
     if not called or not GIVEN[REWARDED].returned.match(error):
         return None
-    name, first = str(called["function"]), int(called["line"])
-    defined = [(path, node) for path, text in sources.items() for node in functions_named(text, name)]
+    first = int(called["line"])
     found = [
-        (path, node) for path, node in defined if first in (node.lineno, *(each.lineno for each in node.decorator_list))
+        (path, node)
+        for path, node in functions_in(sources, str(called["function"]))
+        if first in (node.lineno, *(each.lineno for each in node.decorator_list))
     ]
     return _at_return(*found[0], sources, REWARDED) if len(found) == 1 else None
 
@@ -89,18 +90,23 @@ def find_returning(error: str, at: FailingLine, sources: Mapping[str, str]) -> F
     given = GIVEN.get(at.entered)
     if given is None or not given.returned.match(error):
         return None
-    try:
-        tree = ast.parse(sources.get(at.path, ""))
-    except (SyntaxError, ValueError):
+    nodes = nodes_of(sources.get(at.path, ""))
+    function = _only_function(nodes, _names_given(nodes, at.line, given.keyword, error))
+    return replace(_at_return(at.path, function, sources, at.entered), cells=at.cells) if function else None
+
+
+def _names_given(nodes: Sequence[ast.AST], line: int, keyword: str, error: str) -> set[str]:
+    """Return the names of the functions that are given by a keyword: in the call at a line, else in any; those that the exception names, if there are any."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    names = set(_names((call for call in calls if spans(call, line)), keyword)) or set(_names(calls, keyword))
+    return {name for name in names if f"'{name}'" in error} or names
+
+
+def _only_function(nodes: Sequence[ast.AST], names: set[str]) -> FunctionNode | None:
+    """Return the last definition of a function, if it has the only one of some names."""
+    if len(names) != 1:
         return None
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    spanning = [call for call in calls if call.lineno <= at.line <= (call.end_lineno or call.lineno)]
-    names = set(_names(spanning, given.keyword)) or set(_names(calls, given.keyword))
-    names = {name for name in names if f"'{name}'" in error} or names
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names]
-    if not made or len(names) > 1:
-        return None
-    return replace(_at_return(at.path, made[-1], sources, at.entered), cells=at.cells)
+    return next((node for node in reversed(nodes) if isinstance(node, ast.FunctionDef) and node.name in names), None)
 
 
 def _at_return(path: str, function: FunctionNode, sources: Mapping[str, str], entered: str) -> FailingLine:
@@ -122,7 +128,7 @@ def advise_returning(error: str, line: FailingLine) -> Advice:
     return Advice(f"{describe_function(line)} returns {what}. {given.wanted}", given.fix.format(where=line.where))
 
 
-def _names(calls: list[ast.Call], keyword: str) -> Iterator[str]:
+def _names(calls: Iterable[ast.Call], keyword: str) -> Iterator[str]:
     """Yield the names of what calls are given by a keyword: one function, or a list of them."""
     for value in (word.value for call in calls for word in call.keywords if word.arg == keyword):
         parts = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
+from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, instead_of, listed
 
 REWARD: Final = "reward function"
 """The role of such a function."""
@@ -23,15 +22,12 @@ def advise_reward(about: Circumstances) -> Iterator[Advice]:
     line, error = about.line, about.error
     if line is None or line.role != REWARD:
         return
-    missing, as_text = MISSING.match(error), AS_TEXT.match(error)
-    if missing and about.columns and missing["column"] not in about.columns:
-        column, near = missing["column"], nearest(missing["column"], about.columns)
-        instead = f"Write `{near}` instead of `{column}`" if near else "Take one of these columns"
+    if column := _missing_column(about):
         yield Advice(
             f"{describe_function(line)} takes `{column}`, and the rows have no such column; they have {listed(about.columns)}.",
-            f"{instead}{about.at}.",
+            f"{instead_of(column, about.columns, 'Take')}{about.at}.",
         )
-    elif as_text and (as_text["name"] is None or hasattr(str, as_text["name"])):
+    elif _takes_text(error):
         yield Advice(
             f"{describe_function(line)} raises {error.strip()}. Where prompts are conversations, completions are lists of messages.",
             f"Read the text of a completion, {READ}{about.at}.",
@@ -41,3 +37,17 @@ def advise_reward(about: Circumstances) -> Iterator[Advice]:
             f"{describe_function(line)} raises {error.strip()}. Where prompts are texts, completions are texts, not lists of messages.",
             f"Use a completion as it is{about.at}, or make each prompt a list of messages.",
         )
+
+
+def _missing_column(about: Circumstances) -> str:
+    """Return the argument that a function lacks, if it is no column of the rows; empty if it is one, or none are known."""
+    missing = MISSING.match(about.error)
+    if not missing or not about.columns or missing["column"] in about.columns:
+        return ""
+    return missing["column"]
+
+
+def _takes_text(error: str) -> bool:
+    """True if an exception says that a list was used as a text."""
+    found = AS_TEXT.match(error)
+    return found is not None and (found["name"] is None or hasattr(str, found["name"]))

@@ -8,6 +8,7 @@ from typing import Final
 
 from holdfast.core.log import Frame, Traceback
 from holdfast.core.notebook import is_notebook
+from holdfast.engine.rehearse.source_code import functions_in, nodes_of, spans
 
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 """A frame of what holdfast puts around the libraries."""
@@ -18,9 +19,9 @@ PYTHONS_OWN: Final = re.compile(
 """A file of Python's standard library."""
 CODE_INDENT: Final = 4
 Cells = tuple[tuple[int, int], ...]
-TOP: Final = "<module>"
-LAMBDA: Final = "<lambda>"
-NAMED: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+UNNAMED: Final = {"<module>": "", "<lambda>": "lambda"}
+"""How the code of frames without a definition is called, by what Python calls it."""
+NamedNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 REFUSED: Final = re.compile(
     r"TypeError: (?:\w+\.<locals>\.)*(?P<name>[\w.]+)\(\) (?:missing \d+ required|got an unexpected keyword|got multiple values|takes )"
 )
@@ -120,13 +121,12 @@ def _refused_function(traceback: Traceback, sources: Mapping[str, str], cells: C
 
     Python raises where it is called, so that no line of the function is in the traceback.
     """
-    frames = traceback.chain[-1].frames if traceback.chain else ()
-    text = traceback.error[0].text if traceback.error else ""
-    found = REFUSED.search(text)
+    frames = traceback.frames
+    found = REFUSED.search(traceback.error[0].text if traceback.error else "")
     if found is None or not frames or frames[-1].file in sources:
         return None
     name = found["name"]
-    defined = [(path, node) for path, source in sources.items() for node in functions_named(source, name)]
+    defined = functions_in(sources, name)
     if len(defined) != 1:
         return None
     path, node = defined[0]
@@ -140,42 +140,38 @@ def _refused_function(traceback: Traceback, sources: Mapping[str, str], cells: C
     )
 
 
-def functions_named(source: str, name: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    r"""Yield the functions of a module that go by a name, of a class by its too.
-
-    >>> [each.lineno for each in functions_named("def f(): ...\nclass A:\n    def f(self): ...", "A.f")]
-    [3]
-    """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    owner, _, last = name.rpartition(".")
-    for around in ast.walk(tree):
-        own = around.name if isinstance(around, ast.ClassDef) else ""
-        for node in ast.iter_child_nodes(around):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (own, node.name) == (owner, last):
-                yield node
-
-
 def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     own = [number for number, frame in enumerate(frames) if frame.file in sources]
     if not own:
         return None
     frame = frames[own[-1]]
-    entry = next((number for number in reversed(own) if number and frames[number - 1].file not in sources), None)
     function = qualified_name(sources[frame.file], frame)
-    first = qualified_name(sources[frames[entry].file], frames[entry]) if entry is not None else ""
+    called, role = _called_function(frames, own, sources)
     return FailingLine(
         path=frame.file,
         line=frame.line,
         code=_line(sources[frame.file], frame.line) or frame.code,
         function=function,
-        role=role_of(frames[:entry]) if entry is not None and first else "",
-        called=first if first != function else "",
+        role=role,
+        called=called if called != function else "",
         entered=_entered(frames[own[-1] + 1 :]),
         cells=cells if is_notebook(frame.file) else (),
     )
+
+
+def _called_function(frames: Sequence[Frame], own: Sequence[int], sources: Mapping[str, str]) -> tuple[str, str]:
+    """Return the function of the user's that a library called last, and its role to that library; both are empty if there is none.
+
+    Args:
+        frames: Those of a traceback.
+        own: The numbers of those in the user's files.
+        sources: The texts of these files.
+    """
+    entry = next((number for number in reversed(own) if number and number - 1 not in own), None)
+    if entry is None:
+        return "", ""
+    function = qualified_name(sources[frames[entry].file], frames[entry])
+    return function, role_of(frames[:entry]) if function else ""
 
 
 def _entered(frames: Sequence[Frame]) -> str:
@@ -206,27 +202,28 @@ def qualified_name(source: str, frame: Frame) -> str:
     >>> qualified_name("def f(rows):\n    return [row.x\n for row in rows]", Frame("a.py", 2, "<listcomp>"))
     'f'
     """
-    if frame.function == TOP:
-        return ""
-    if frame.function == LAMBDA:
-        return "lambda"
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    if frame.function in UNNAMED:
+        return UNNAMED[frame.function]
+    nodes = nodes_of(source)
+    if not nodes:
         return frame.function
-    around = [
-        node for node in ast.walk(tree) if isinstance(node, NAMED) and _holds(node, frame.line)
-    ]  # the outermost first
+    name = _function_name(_definitions_around(nodes, frame.line))
+    return name or ("" if frame.function.startswith("<") else frame.function)
+
+
+def _function_name(around: Sequence[NamedNode]) -> str:
+    """Return the name of the innermost of some definitions, with that of a class around it; empty if it is no function."""
     if not around or isinstance(around[-1], ast.ClassDef):
-        return "" if frame.function.startswith("<") else frame.function
-    within = f"{around[-2].name}." if len(around) > 1 and isinstance(around[-2], ast.ClassDef) else ""
-    return f"{within}{around[-1].name}"
-
-
-def _holds(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
+        return ""
+    is_method = len(around) > 1 and isinstance(around[-2], ast.ClassDef)
+    return ".".join(node.name for node in around[-2 if is_method else -1 :])
 
 
 def _line(source: str, number: int) -> str:
     lines = source.splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def _definitions_around(nodes: Sequence[ast.AST], line: int) -> list[NamedNode]:
+    """Return the functions and classes that a line stands in, the outermost first."""
+    return [node for node in nodes if isinstance(node, NamedNode) and spans(node, line)]
