@@ -1,6 +1,7 @@
 """Conversations, however they are spelled: as expressions that give messages by role and content."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats.recognising import TRANSCRIPT
@@ -22,13 +23,22 @@ def spell(data: DataProfile, name: str) -> Spelled | None:
     values = data.values(name)
     if not values:
         return None
-    if all(isinstance(value, str) for value in values):
+    if all_are(values, str):
         return _read_texts(name, values)
-    if all(isinstance(value, Mapping) for value in values):
+    if all_are(values, Mapping):
         return _read_mappings(data, name, values)
-    if all(isinstance(value, list) and value for value in values):
-        return _read_lists(cell(name), [turn for value in values for turn in value])
+    if _are_filled_lists(values):
+        return _read_lists(cell(name), list(chain.from_iterable(values)))
     return None
+
+
+def all_are(values: Iterable[Any], kind: type) -> bool:
+    """True if all values are of a type."""
+    return all(isinstance(value, kind) for value in values)
+
+
+def _are_filled_lists(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, list) and value for value in values)
 
 
 def _read_texts(name: str, values: Sequence[str]) -> Spelled | None:
@@ -38,56 +48,82 @@ def _read_texts(name: str, values: Sequence[str]) -> Spelled | None:
         parsed = [parse_json(value) for value in values]
     except ValueError:
         return None
-    if not all(isinstance(value, list) and value for value in parsed):
+    if not _are_filled_lists(parsed):
         return None
-    return _read_lists(f"json.loads({cell(name)})", [turn for value in parsed for turn in value])
+    return _read_lists(f"json.loads({cell(name)})", list(chain.from_iterable(parsed)))
 
 
 def _read_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
     """Return the reading of a column of single messages, of a list of roles beside one of contents, or of one list of messages."""
-    kind: Type | None = data.columns.get(name)
-    if isinstance(kind, Struct) and {"role", "content"} <= kind.fields.keys():
-        lists = [isinstance(kind.fields[key], ListOf) for key in ("role", "content")]
-        if all(lists):
-            return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_COLUMNS,)
-    if all(value.get("role") in STANDARD and isinstance(value.get("content"), str) for value in values):
+    if _has_two_lists(data.columns.get(name)):
+        return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_COLUMNS,)
+    if all(map(_is_message, values)):
         return RowExpression(f"[{cell(name)}]", "chat"), ()
-    held = [
-        key
-        for key in dict.fromkeys(values[0])
-        if all(isinstance(value.get(key), list) and value[key] for value in values)
-    ]
+    held = _keys_of_lists(values)
     if len(held) != 1:
         return None
-    return _read_lists(
-        f"{cell(name)}[{render_literal(held[0])}]", [turn for value in values for turn in value[held[0]]]
-    )
+    turns = chain.from_iterable(value[held[0]] for value in values)
+    return _read_lists(f"{cell(name)}[{render_literal(held[0])}]", list(turns))
+
+
+def _has_two_lists(kind: Type | None) -> bool:
+    """True of a column of roles in one list and contents in another."""
+    if not isinstance(kind, Struct) or not {"role", "content"} <= kind.fields.keys():
+        return False
+    return all(isinstance(kind.fields[key], ListOf) for key in ("role", "content"))
+
+
+def _is_message(value: Mapping[str, Any]) -> bool:
+    return value.get("role") in STANDARD and isinstance(value.get("content"), str)
+
+
+def _keys_of_lists(values: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys under which all mappings have a list with something in it."""
+    return [key for key in values[0] if _are_filled_lists(value.get(key) for value in values)]
 
 
 def _read_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
-    if not all(isinstance(turn, Mapping) for turn in turns):
+    if not all_are(turns, Mapping):
         return None
-    keys = {key for turn in turns for key, value in turn.items() if value is not None}
-    for user, assistant in PAIRS:
-        if keys == {user, assistant}:
-            return RowExpression(f"to_messages({code})", "chat"), (READ_PAIRS.format(user=user, assistant=assistant),)
-    roles, contents = ([key for key in names if key in keys] for names in (ROLE_KEYS, CONTENT_KEYS))
-    if len(roles) != 1 or not all(isinstance(turn.get(roles[0]), str) for turn in turns):
-        return None
-    if "function_call" in keys or any(turn[roles[0]] == "function" for turn in turns):
-        return (RowExpression(f"to_messages({code})", "chat"), (READ_FUNCTIONS,)) if roles == ["role"] else None
-    if len(contents) != 1:
-        return None
-    return _renamed(code, turns, roles[0], contents[0])
+    keys = _filled_keys(turns)
+    if pair := next((pair for pair in PAIRS if keys == {*pair}), None):
+        user, assistant = pair
+        return RowExpression(f"to_messages({code})", "chat"), (READ_PAIRS.format(user=user, assistant=assistant),)
+    return _read_messages(code, turns, keys)
 
 
-def _renamed(code: str, turns: Sequence[Mapping[str, Any]], role: str, content: str) -> Spelled | None:
+def _read_messages(code: str, turns: Sequence[Mapping[str, Any]], keys: set[str]) -> Spelled | None:
+    """Return the reading of turns that name their speaker."""
+    role, content = _only(ROLE_KEYS, keys), _only(CONTENT_KEYS, keys)
+    if role is None or not all_are((turn.get(role) for turn in turns), str):
+        return None
+    if "function_call" in keys or "function" in {turn[role] for turn in turns}:
+        return _read_functions(code, role)
+    return _renamed(code, turns, role, content)
+
+
+def _read_functions(code: str, role: str) -> Spelled | None:
+    return (RowExpression(f"to_messages({code})", "chat"), (READ_FUNCTIONS,)) if role == "role" else None
+
+
+def _only(names: Iterable[str], keys: set[str]) -> str | None:
+    """Return the only one of some names that is a key; None if none is, or several are."""
+    found = [name for name in names if name in keys]
+    return found[0] if len(found) == 1 else None
+
+
+def _filled_keys(turns: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the keys that have a value in any turn."""
+    return {key for turn in turns for key, value in turn.items() if value is not None}
+
+
+def _renamed(code: str, turns: Sequence[Mapping[str, Any]], role: str, content: str | None) -> Spelled | None:
     seen = {turn[role] for turn in turns}
-    if not all(map(role_of, seen)):
+    if content is None or not all(map(role_of, seen)):
         return None
     if (role, content) == ("role", "content") and seen <= STANDARD:
         return RowExpression(code, "chat"), ()
-    if {"tool_calls", "tool_call_id"} & {key for turn in turns for key, value in turn.items() if value is not None}:
+    if {"tool_calls", "tool_call_id"} & _filled_keys(turns):
         return None
     return RowExpression(f"to_messages({code})", "chat"), (_renaming(role, content),)
 

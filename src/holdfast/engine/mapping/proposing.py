@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle, types_of_rows
@@ -12,7 +13,7 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import LackingRows, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.mapping.applying import map_rows
-from holdfast.engine.mapping.found import DataProfile, Uncertainty, lacking_rows
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, Uncertainty, lacking_rows
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
     Reading,
@@ -163,37 +164,59 @@ def _propose(method: Method, data: DataProfile) -> Proposal:
         return Proposal()
     if not data.samples:
         return Proposal(because="no rows to try a mapping on")
-    found = _propose_field(method, data) or _first_good(method, data)
+    return _propose_field(method, data) or _propose_mapping(method, data)
+
+
+def _propose_mapping(method: Method, data: DataProfile) -> Proposal:
+    """Return the first reading that stands the trial; if there is none, the field that may hold the rows, or why there is none."""
+    found = _first_good(method, data)
     if found.because == NOTHING[method] and not data.shape.types:
-        name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
-        return Proposal(field=name, because=READ_FIELD.format(name=name, are="may be")) if name else found
+        return _possible_field(data) or found
     return found
 
 
+def _possible_field(data: DataProfile) -> Proposal | None:
+    """Return the field of a JSON file that may hold the rows; None if none holds several objects."""
+    name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
+    return Proposal(field=name, because=READ_FIELD.format(name=name, are="may be")) if name else None
+
+
 def _first_good(method: Method, data: DataProfile) -> Proposal:
-    """Return the first reading that stands the trial, or why the last of them does not."""
+    """Return the first reading that stands the trial, or why the first of them does not."""
     because = ""
-    for reader in READERS[method]:
-        for reading in reader(data):
-            if isinstance(reading, Uncertainty):
-                because = because or reading.because
-                continue
-            source = write(method, reading, data)
-            fault = find_fault(source, method, reading, data) if source else ""
-            if source and not fault:
-                made = types_of_rows(list(map_rows(data.samples, source)))
-                return Proposal(
-                    source=source,
-                    removes=tuple(name for name in data.columns if name not in made),
-                    casts=tuple(
-                        name for name, kind in data.columns.items() if kind == STRING and made.get(name) in VALUES
-                    ),
-                    drops=dropped_rows(method, reading, data),
-                )
-            if method is Method.SFT and "label" in reading.parts:
-                return Proposal(because="some of its answers are bad ones, which sft would learn as well")
-            because = because or fault
+    for reading in chain.from_iterable(reader(data) for reader in READERS[method]):
+        trial = _trial(method, reading, data)
+        if trial.source or _has_bad_answers(method, reading):
+            return trial
+        because = because or trial.because
     return Proposal(because=because or NOTHING[method])
+
+
+def _has_bad_answers(method: Method, reading: Reading) -> bool:
+    """True if a method would learn bad answers as well: no other reading of the data is tried then."""
+    return method is Method.SFT and isinstance(reading, ColumnReading) and "label" in reading.parts
+
+
+def _trial(method: Method, reading: Reading, data: DataProfile) -> Proposal:
+    """Return the proposal that a reading leads to, or why it leads to none."""
+    if isinstance(reading, Uncertainty):
+        return Proposal(because=reading.because)
+    if _has_bad_answers(method, reading):
+        return Proposal(because="some of its answers are bad ones, which sft would learn as well")
+    source = write(method, reading, data)
+    fault = find_fault(source, method, reading, data) if source else ""
+    return _proposal(source, method, reading, data) if source and not fault else Proposal(because=fault)
+
+
+def _proposal(source: str, method: Method, reading: ColumnReading, data: DataProfile) -> Proposal:
+    """Return a mapping with what it does to the columns and rows that it does not write."""
+    made = types_of_rows(list(map_rows(data.samples, source)))
+    return Proposal(
+        source=source,
+        removes=tuple(name for name in data.columns if name not in made),
+        casts=tuple(name for name, kind in data.columns.items() if kind == STRING and made.get(name) in VALUES),
+        drops=dropped_rows(method, reading, data),
+    )
 
 
 def _propose_field(method: Method, data: DataProfile) -> Proposal | None:

@@ -1,6 +1,6 @@
 """Readings of datasets that name their columns otherwise than TRL does: questions, answers, pairs of them, labels."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -80,22 +80,34 @@ def find_request(data: DataProfile, besides: tuple[str, ...] = ()) -> ColumnRead
         data: The data.
         besides: Columns that are known to be something else.
     """
-    named = [name for name in data.texts(*REQUESTS) if name not in besides]
-    contexts = [name for name in data.texts(*CONTEXTS) if name not in besides]
-    # `input` is the context of an instruction, and a prompt where there is none.
-    requests = [name for name in named if not (plain_name(name) == "input" and len(named) > 1)]
-    contexts = [name for name in contexts if name not in requests]
+    requests, contexts = _request_columns(data, besides)
     if len(requests) != 1:
         both = " and ".join(f"`{name}`" for name in requests)
         return Uncertainty(f"{both} could each be the prompt") if requests else None
-    if len(contexts) > 1:
-        return Uncertainty(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
-    if plain_name(requests[0]) in CONTEXTS and (other := _other_request(data)):
-        return Uncertainty(f"`{other}` is {NAMES[data.forms[other]]}, and `{requests[0]}` may be its context")
     systems = data.texts(*SYSTEMS)
+    if doubt := _doubt(data, requests[0], contexts, systems):
+        return doubt
+    return _request(data, requests[0], next(iter(contexts), None), next(iter(systems), None))
+
+
+def _request_columns(data: DataProfile, besides: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the columns that may be the prompt, and those that may be its context."""
+    named = [name for name in data.texts(*REQUESTS) if name not in besides]
+    # `input` is the context of an instruction, and a prompt where there is none.
+    requests = [name for name in named if not (plain_name(name) == "input" and len(named) > 1)]
+    taken = (*besides, *requests)
+    return requests, [name for name in data.texts(*CONTEXTS) if name not in taken]
+
+
+def _doubt(data: DataProfile, request: str, contexts: Sequence[str], systems: Sequence[str]) -> Uncertainty | None:
+    """Return why it is not certain what belongs to a prompt; None if it is."""
+    if len(contexts) > 1:
+        return Uncertainty(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{request}`")
+    if plain_name(request) in CONTEXTS and (other := _other_request(data)):
+        return Uncertainty(f"`{other}` is {NAMES[data.forms[other]]}, and `{request}` may be its context")
     if len(systems) > 1:
         return Uncertainty(f"`{systems[0]}` and `{systems[1]}` could each be the system message")
-    return _request(data, requests[0], contexts[0] if contexts else None, systems[0] if systems else None)
+    return None
 
 
 def _other_request(data: DataProfile) -> str:
@@ -189,11 +201,17 @@ def read_labelled(data: DataProfile) -> Iterator[Reading]:
             name, code = label
             marked = f"A prompt, an answer, and by `{name}` whether it is good."
             yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
-        elif scores := [name for name in data.columns if plain_name(name) in SCORES and data.forms[name] == "number"]:
-            yield Uncertainty(f"where in `{scores[0]}` good answers begin is yours to say")
-        elif flags := _flags(data, answered.uses):
-            seen = data.describe_values(flags[0])
-            yield Uncertainty(f"`{flags[0]}` may say which answers are good, but not surely: {seen}")
+        else:
+            yield from _unsure_labels(data, answered.uses)
+
+
+def _unsure_labels(data: DataProfile, besides: tuple[str, ...]) -> Iterator[Uncertainty]:
+    """Yield the column that may say whether an answer is good, and does not say it for certain."""
+    if scores := [name for name in data.columns if plain_name(name) in SCORES and data.forms[name] == "number"]:
+        yield Uncertainty(f"where in `{scores[0]}` good answers begin is yours to say")
+    elif flags := _flags(data, besides):
+        seen = data.describe_values(flags[0])
+        yield Uncertainty(f"`{flags[0]}` may say which answers are good, but not surely: {seen}")
 
 
 def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExpression] | Uncertainty | None:
@@ -223,15 +241,27 @@ def _as_they_are(reading: ColumnReading) -> ColumnReading:
 def _label(data: DataProfile, name: str) -> RowExpression | None:
     """Return the expression for whether an answer is good, if a column says so for certain."""
     values = set(map(str, data.values(name)))
-    if data.forms[name] == "flag":
-        return RowExpression(cell(name), "plain")
-    if data.forms[name] == "number" and values and values <= {"0", "1", "0.0", "1.0"}:
+    match data.forms[name]:
+        case "flag":
+            return RowExpression(cell(name), "plain")
+        case "number":
+            return _number_label(name, values)
+        case "text":
+            return _text_label(name, values)
+        case _:
+            return None
+
+
+def _number_label(name: str, values: set[str]) -> RowExpression | None:
+    if values and values <= {"0", "1", "0.0", "1.0"}:
         return RowExpression(f"bool({cell(name)})", "plain")
-    if data.forms[name] == "number" and values in ({"-1", "1"}, {"-1.0", "1.0"}):
-        return RowExpression(f"{cell(name)} > 0", "plain")
+    return RowExpression(f"{cell(name)} > 0", "plain") if values in ({"-1", "1"}, {"-1.0", "1.0"}) else None
+
+
+def _text_label(name: str, values: set[str]) -> RowExpression | None:
     spelled = {value.strip().lower(): value for value in sorted(values)}
     for good, bad in GOOD.items():
-        if data.forms[name] == "text" and len(values) == len(spelled) and spelled.keys() == {good, bad}:
+        if len(values) == len(spelled) and spelled.keys() == {good, bad}:
             words = f"{render_literal(spelled[good])}: True, {render_literal(spelled[bad])}: False"
             return RowExpression(f"{{{words}}}[{cell(name)}]", "plain")
     return None
@@ -244,10 +274,7 @@ def read_solutions(data: DataProfile) -> Iterator[Reading]:
 
 def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tuple[str, ...] = ()) -> Iterator[Reading]:
     """Yield a prompt with its answer."""
-    texts = data.texts(*ANSWERS, *results)
-    known = (*ANSWERS, *results)
-    numbers = [name for name in data.columns if plain_name(name) in known and data.forms[name] == "number"]
-    answers = [name for name in (*texts, *numbers) if name not in besides]
+    answers = [name for name in _answer_columns(data, (*ANSWERS, *results)) if name not in besides]
     request = find_request(data, besides=tuple(answers))
     if isinstance(request, Uncertainty):
         yield request
@@ -256,11 +283,22 @@ def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tupl
     if len(answers) > 1:
         yield Uncertainty(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
         return
-    name = answers[0]
-    mixed = data.columns[name] == MIXED  # a text such as "7" is read as a number there
-    code = cell(name) if name in texts and not mixed else _number_as_text(data, name)
     parts = ", ".join(f"`{each}`" for each in request.uses)
-    yield add(request, f"A prompt of {parts}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)
+    completion = RowExpression(_as_text(data, answers[0]))
+    yield add(request, f"A prompt of {parts}, and its answer `{answers[0]}`.", {"completion": completion}, answers[0])
+
+
+def _answer_columns(data: DataProfile, known: tuple[str, ...]) -> list[str]:
+    """Return the columns of some names that hold texts, then those that hold numbers."""
+    numbers = [name for name in data.columns if plain_name(name) in known and data.forms[name] == "number"]
+    return [*data.texts(*known), *numbers]
+
+
+def _as_text(data: DataProfile, name: str) -> str:
+    """Return the expression for a column as text; in one of texts and numbers, a text such as "7" is read as a number."""
+    if data.forms[name] == "text" and data.columns[name] != MIXED:
+        return cell(name)
+    return _number_as_text(data, name)
 
 
 def _number_as_text(data: DataProfile, name: str) -> str:

@@ -25,23 +25,38 @@ def find_fault(source: str, method: Method, reading: ColumnReading, data: DataPr
     """
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written above from names of columns, as literals
-    rows = {
+    rows = _usable_rows(module, reading, data)
+    if not rows:
+        return "no row has all that it needs"
+    results: list[Any] = []
+    for number, row in rows.items():
+        result = outcome_of(partial(module["rewrite"], copy.deepcopy(dict(row))))
+        if fault := _fault_in_row(number, row, result, reading):
+            return fault
+        results.append(result)
+    return _fault_in_all(results, method, data)
+
+
+def _usable_rows(module: Mapping[str, Any], reading: ColumnReading, data: DataProfile) -> dict[int, Mapping[str, Any]]:
+    """Return the rows that have all that a mapping reads, and that its `keep` does not leave out, by number."""
+    return {
         number: row
         for number, row in data.numbered
         if all(row.get(name) is not None for name in reading.needs)
         and not any(is_blank(row.get(name)) for name in reading.answers)
         and ("keep" not in module or module["keep"](row))
     }
-    if not rows:
-        return "no row has all that it needs"
-    results: list[dict[str, Any]] = []
-    for number, row in rows.items():
-        result = outcome_of(partial(module["rewrite"], copy.deepcopy(dict(row))))
-        if isinstance(result, Raised):
-            return f"row {number} cannot be read: {describe_error(result.error)}"
-        if fault := _lost(row, result, reading) or _misplaced(result):
-            return f"in row {number}, {fault}"
-        results.append(result)
+
+
+def _fault_in_row(number: int, row: Mapping[str, Any], result: Any, reading: ColumnReading) -> str:
+    if isinstance(result, Raised):
+        return f"row {number} cannot be read: {describe_error(result.error)}"
+    fault = _lost(row, result, reading) or _misplaced(result)
+    return f"in row {number}, {fault}" if fault else ""
+
+
+def _fault_in_all(results: Sequence[Mapping[str, Any]], method: Method, data: DataProfile) -> str:
+    """Return why a method cannot train on rewritten rows, or only with a caveat; empty if it can."""
     if all(_unanswered(result) for result in results):
         return "no conversation ends with an answer"
     columns = types_of_rows(results)
@@ -56,18 +71,31 @@ def describe_error(error: Exception) -> str:
 
 
 def _misplaced(result: Mapping[str, Any]) -> str:
-    """Return why messages are in the wrong column: an answer is the assistant's, a prompt somebody else's."""
-    prompt = result.get("prompt")
-    for name in ANSWERS if "prompt" in result else ():
-        value = result.get(name)
-        if isinstance(value, list) and (not value or value[0].get("role") not in ("assistant", "tool")):
-            return f"`{name}` does not begin with the assistant"
-    if isinstance(prompt, list) and (not prompt or prompt[-1].get("role") == "assistant"):
-        return "`prompt` ends with the assistant, or there is none"
+    """Return why messages are in the wrong column: an answer is the assistant's, the end of a prompt is not."""
+    if "prompt" in result:
+        return _misplaced_beside_prompt(result)
     chosen, rejected = result.get("chosen"), result.get("rejected")
-    if "prompt" in result or not isinstance(chosen, list) or not isinstance(rejected, list):
+    if not isinstance(chosen, list) or not isinstance(rejected, list):
         return ""
     return "the two conversations do not begin alike" if chosen[:1] != rejected[:1] else ""
+
+
+def _misplaced_beside_prompt(result: Mapping[str, Any]) -> str:
+    for name in ANSWERS:
+        if isinstance(answer := result.get(name), list) and not _is_answer(answer):
+            return f"`{name}` does not begin with the assistant"
+    prompt = result["prompt"]
+    if isinstance(prompt, list) and not _is_unanswered(prompt):
+        return "`prompt` ends with the assistant, or there is none"
+    return ""
+
+
+def _is_answer(turns: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(turns) and turns[0].get("role") in ("assistant", "tool")
+
+
+def _is_unanswered(turns: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(turns) and turns[-1].get("role") != "assistant"
 
 
 def _unanswered(result: Mapping[str, Any]) -> bool:

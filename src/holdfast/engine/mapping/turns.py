@@ -1,17 +1,19 @@
 """Readings of conversations, and of data whose columns have TRL's names and not its spelling."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.engine.mapping.conversations import Spelled, spell
+from holdfast.engine.mapping.conversations import Spelled, all_are, spell
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
 from holdfast.engine.mapping.spellings import role_of
 
 PAIRS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
 COMPLETIONS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("prompt", "completion"),)
+PAIR: Final = frozenset({"chosen", "rejected"})
 NOT_WHOLE: Final = ("context", "history", "input", "tools")
 """Messages that come before an answer which stands elsewhere."""
 
@@ -19,40 +21,47 @@ NOT_WHOLE: Final = ("context", "history", "input", "tools")
 def read_aligned(data: DataProfile) -> Iterator[Reading]:
     """Yield the readings of columns with TRL's own names, in one spelling."""
     names: tuple[ColumnRole, ...] = ("prompt", *ANSWERS)
-    spelled = {name: found for name in names if name in data.columns and (found := _spelled(data, name))}
-    if len({text for _, helpers in spelled.values() for text in helpers}) > 1:
+    spelled = {name: found for name in names if (found := _spelled(data, name))}
+    if len(_helpers(spelled)) > 1:
         return
     for roles in PAIRS if "chosen" in spelled else COMPLETIONS:
         if spelled.keys() >= set(roles):
-            yield from _aligned({role: spelled[role] for role in roles}, data)
+            yield from _aligned(roles, spelled, data)
 
 
-def _aligned(spelled: Mapping[ColumnRole, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
-    parts: dict[ColumnRole, RowExpression] = {role: part for role, (part, _) in spelled.items()}
+def _aligned(
+    roles: tuple[ColumnRole, ...], spelled: Mapping[ColumnRole, Spelled], data: DataProfile
+) -> Iterator[ColumnReading]:
+    parts: dict[ColumnRole, RowExpression] = {role: spelled[role][0] for role in roles}
     implicit = "prompt" not in parts
-    if implicit and any(part.kind == "text" for part in parts.values()):
+    if implicit and "text" in {part.kind for part in parts.values()}:
         return
-    roles = tuple(parts)
     yield ColumnReading(
         what=f"{_listed(roles)} as messages.",
         parts=parts,
-        helpers=tuple(dict.fromkeys(text for _, helpers in spelled.values() for text in helpers)),
-        uses=tuple(dict.fromkeys(name for name in ("prompt", *roles) if name in data.columns)),
+        helpers=_helpers({role: spelled[role] for role in roles}),
+        uses=tuple(dict.fromkeys(filter(data.columns.__contains__, ("prompt", *roles)))),
         needs=roles,
-        pair=tuple(role for role in roles if role in ("chosen", "rejected")),
+        pair=tuple(filter(PAIR.__contains__, roles)),
         implicit=implicit,
     )
+
+
+def _helpers(spelled: Mapping[ColumnRole, Spelled]) -> tuple[str, ...]:
+    """Return the definitions that several columns need, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(helpers for _, helpers in spelled.values())))
 
 
 def _spelled(data: DataProfile, name: str) -> Spelled | None:
     if spelled := spell(data, name):
         return spelled
-    return (RowExpression(cell(name)), ()) if data.forms[name] == "text" else None
+    return (RowExpression(cell(name)), ()) if data.forms.get(name) == "text" else None
 
 
 def read_prompts(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts that are there, beside columns that are in their way."""
-    if "prompt" not in data.columns or not (spelled := _spelled(data, "prompt")):
+    spelled = _spelled(data, "prompt")
+    if spelled is None:
         return
     part, helpers = spelled
     found = ColumnReading(
@@ -75,27 +84,43 @@ def _listed(names: tuple[str, ...]) -> str:
 def read_turns(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations, whatever their column is called and however they are spelled."""
     spelled = {name: turns for name in data.columns if (turns := spell(data, name)) and data.forms[name] != "turn"}
-    whole = [name for name in spelled if name not in (*NOT_WHOLE, "prompt", *ANSWERS)]
-    if len(whole) > 1:
-        if "messages" not in whole:
-            yield Uncertainty(f"`{whole[0]}` and `{whole[1]}` could each be the conversation")
-            return
-        whole = ["messages"]
-    if not whole:
-        strange = [f"`{name}`" for name in data.shape.roles if role_of(name) is None]
-        if strange and data.shape.turns:
-            yield Uncertainty(f"in `{data.shape.turns[0]}`, it is not certain who {', '.join(strange)} would be")
-        return
-    part, helpers = spelled[whole[0]]
-    yield _with_tools(data, _with_system(data, whole[0], ColumnReading(
-        what=f"Messages by role and content, from `{whole[0]}`.",
+    name = _conversation_column(spelled)
+    if isinstance(name, Uncertainty):
+        yield name
+    elif name is None:
+        yield from _unsure_speakers(data)
+    else:
+        yield _conversation(data, name, spelled[name])
+
+
+def _conversation_column(names: Iterable[str]) -> str | Uncertainty | None:
+    """Return the one of some columns of messages that holds whole conversations; None if none does."""
+    whole = [name for name in names if name not in (*NOT_WHOLE, "prompt", *ANSWERS)]
+    if len(whole) > 1 and "messages" not in whole:
+        return Uncertainty(f"`{whole[0]}` and `{whole[1]}` could each be the conversation")
+    return "messages" if "messages" in whole else next(iter(whole), None)
+
+
+def _unsure_speakers(data: DataProfile) -> Iterator[Uncertainty]:
+    """Yield which names of speakers are unknown."""
+    strange = [f"`{name}`" for name in data.shape.roles if role_of(name) is None]
+    if strange and data.shape.turns:
+        yield Uncertainty(f"in `{data.shape.turns[0]}`, it is not certain who {', '.join(strange)} would be")
+
+
+def _conversation(data: DataProfile, name: str, spelled: Spelled) -> ColumnReading:
+    """Return the reading of a column of conversations, with the system message and the tools beside it."""
+    part, helpers = spelled
+    reading = ColumnReading(
+        what=f"Messages by role and content, from `{name}`.",
         parts={"messages": part},
         helpers=helpers,
         # A prompt beside it is not read, and so has to be in it.
-        uses=(whole[0], *data.texts("prompt")),
-        needs=(whole[0],),
+        uses=(name, *data.texts("prompt")),
+        needs=(name,),
         turns=part.code if part.kind == "chat" else "",
-    )))  # fmt: skip
+    )
+    return _with_tools(data, _with_system(data, name, reading))
 
 
 def read_asked(data: DataProfile) -> Iterator[Reading]:
@@ -142,16 +167,22 @@ def read_continued(data: DataProfile) -> Iterator[Reading]:
 
 def _answer(data: DataProfile, name: str) -> RowExpression | None:
     """Return the text of one answer: of a text, or of a message of the assistant's alone."""
-    values = data.values(name) if name in data.columns else []
-    if values and all(isinstance(value, str) for value in values):
+    values = data.values(name)
+    if not values:
+        return None
+    if all_are(values, str):
         return RowExpression(cell(name))
     for role, content in (("from", "value"), ("role", "content")):
-        if values and all(
-            isinstance(value, dict) and role_of(value.get(role)) == "assistant" and isinstance(value.get(content), str)
-            for value in values
-        ):
+        if all(_is_answer(value, role, content) for value in values):
             return RowExpression(f'{cell(name)}["{content}"]')
     return None
+
+
+def _is_answer(value: Any, role: str, content: str) -> bool:
+    """True of a text message of the assistant's."""
+    if not isinstance(value, dict) or not isinstance(value.get(content), str):
+        return False
+    return role_of(value.get(role)) == "assistant"
 
 
 def _with_system(data: DataProfile, name: str, reading: ColumnReading) -> ColumnReading:

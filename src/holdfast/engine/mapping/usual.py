@@ -1,8 +1,9 @@
 """Rows unlike almost all others: a mapping is read from the usual rows, and leaves the others out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats.words import CALLS, THOUGHTS
@@ -70,15 +71,20 @@ class UsualValues:
         if self.kind == "list" and name in lacking.empties:
             yield f"len({value}) > 0"
         if self.role and name in lacking.strange:
-            seen = {each.lower() for each in self.roles}
-            known = "{" + ", ".join(render_literal(each) for each in ROLES if each in seen) + "}"
-            spoken = "isinstance(turn, dict) and " if self.mixed else ""
-            spoken += f"str(turn.get({render_literal(self.role)})).lower() in {known}"
-            if self.content:
-                conditions = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
-                conditions += [f"turn.get({render_literal(each)})" for each in self.excuses]
-                spoken += f" and ({' or '.join(conditions)})" if self.excuses else f" and {conditions[0]}"
-            yield f"all({spoken} for turn in {value})"
+            yield f"all({self._turn_test()} for turn in {value})"
+
+    def _turn_test(self) -> str:
+        """Return the expression that is true of a `turn` that is as usual."""
+        seen = {each.lower() for each in self.roles}
+        known = "{" + ", ".join(render_literal(each) for each in ROLES if each in seen) + "}"
+        is_mapping = "isinstance(turn, dict) and " if self.mixed else ""
+        has_content = f" and {self._content_test()}" if self.content else ""
+        return f"{is_mapping}str(turn.get({render_literal(self.role)})).lower() in {known}{has_content}"
+
+    def _content_test(self) -> str:
+        conditions = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
+        conditions += [f"turn.get({render_literal(each)})" for each in self.excuses]
+        return f"({' or '.join(conditions)})" if self.excuses else conditions[0]
 
     def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:
         """Yield the rows for which one of the tests is false."""
@@ -135,19 +141,33 @@ def _usual(values: Sequence[Any], *, beyond: bool) -> UsualValues | None:
 
 
 def _with_turns(kind: ValueKind, values: Sequence[Any]) -> UsualValues:
-    held = [turn for value in values if isinstance(value, list) for turn in value]
+    held = list(chain.from_iterable(value for value in values if isinstance(value, list)))
     turns = [turn for turn in held if isinstance(turn, Mapping)]
-    role = next((key for key in ROLE_KEYS if any(key in turn for turn in turns)), "")
-    content = next((key for key in CONTENT_KEYS if any(key in turn for turn in turns)), "")
+    role, content = _first_key(ROLE_KEYS, turns), _first_key(CONTENT_KEYS, turns)
     parts = sum(isinstance(turn.get(content), list) for turn in turns)
     return UsualValues(
         kind=kind,
         role=role,
         content=content if role and parts < MOST_UNUSUAL * len(turns) else "",
-        roles=frozenset(turn[role] for turn in turns if _is_known(turn.get(role))) if role else frozenset(),
+        roles=_speakers(turns, role),
         mixed=len(turns) < len(held),
-        excuses=tuple(each for each in (*CALLS, *THOUGHTS) if any(turn.get(each) for turn in turns)),
+        excuses=_excuses(turns),
     )
+
+
+def _first_key(names: Iterable[str], turns: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first name that is a key of any turn; empty if none is."""
+    return next((name for name in names if any(name in turn for turn in turns)), "")
+
+
+def _speakers(turns: Sequence[Mapping[str, Any]], role: str) -> frozenset[str]:
+    """Return the known speakers of turns by the key that names them; none without a key."""
+    return frozenset(turn[role] for turn in turns if role and _is_known(turn.get(role)))
+
+
+def _excuses(turns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the fields beside which a message may have no content, as far as any turn has them."""
+    return tuple(name for name in (*CALLS, *THOUGHTS) if any(turn.get(name) for turn in turns))
 
 
 def strange_samples(usual: Mapping[str, UsualValues], samples: Sequence[Mapping[str, Any]]) -> dict[str, RowCount]:

@@ -1,6 +1,6 @@
 """Write a reading as a Python module, for one method."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -32,17 +32,9 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     written = _write(method, reading, data)
     if written is None:
         return None
-    chosen = any(
-        reading.parts[name].code in line
-        for name in ("chosen", "rejected")
-        if name in reading.parts
-        for line in (*written.columns.values(), *written.lines)
-    )
-    choosing = reading.choosing if chosen else ()
+    choosing = reading.choosing if _reads_answers(reading, written) else ()
     body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]
     helpers = [*reading.helpers, *_kept(method, reading, data)]
-    code = "\n".join([*helpers, *body])
-    imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
     function = NEWLINE.join(
         [
             "def rewrite(row):",
@@ -50,60 +42,104 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
             *(f"    {line}" for line in body),
         ]
     )
-    blocks = [f'"""{_plain(reading.what)}"""', *([NEWLINE.join(imports)] if imports else [])]
+    blocks = [f'"""{_plain(reading.what)}"""', *_imports("\n".join([*helpers, *body]))]
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
+
+
+def _reads_answers(reading: ColumnReading, written: MappingDraft) -> bool:
+    """True if a mapping reads one of the two answers of a pair."""
+    answers = [reading.parts[name].code for name in ("chosen", "rejected") if name in reading.parts]
+    return any(code in line for code in answers for line in (*written.columns.values(), *written.lines))
+
+
+def _imports(code: str) -> list[str]:
+    """Return the block of imports that some code needs; none if it needs none."""
+    imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
+    return [NEWLINE.join(imports)] if imports else []
 
 
 def dropped_rows(method: Method, reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
     """Return the rows that `keep` leaves out, by the column that has no usable value in them."""
-    dropped: dict[str, RowCount] = {}
-    for name in dict.fromkeys(reading.needs):
-        found = [data.lacking.nulls.get(name), data.lacking.blanks.get(name) if name in reading.answers else None]
-        if name in data.unusual:
-            found += data.unusual[name].unusual(name, data.lacking)
-        if counts := [each for each in found if each]:
-            rows = sorted(row for each in counts for row in each.rows)
-            dropped[name] = RowCount(sum(each.count for each in counts), tuple(rows[:FIRST_ROWS]))
+    counts = {name: list(_unusable(name, reading, data)) for name in reading.needs}
+    dropped = {name: _together(each) for name, each in counts.items() if each}
     if unanswered := _unanswered(method, reading, data):
         name = reading.needs[0]
-        rows = sorted({*unanswered.rows, *(dropped[name].rows if name in dropped else ())})
-        count = unanswered.count + (dropped[name].count if name in dropped else 0)
-        dropped[name] = RowCount(count, tuple(rows[:FIRST_ROWS]))
+        before = dropped.get(name, RowCount(0))
+        rows = sorted({*unanswered.rows, *before.rows})
+        dropped[name] = RowCount(unanswered.count + before.count, tuple(rows[:FIRST_ROWS]))
     return dropped
+
+
+def _unusable(name: str, reading: ColumnReading, data: DataProfile) -> Iterator[RowCount]:
+    """Yield the rows that have no usable value in a column, by what is wrong with it."""
+    if name in data.lacking.nulls:
+        yield data.lacking.nulls[name]
+    if name in reading.answers and name in data.lacking.blanks:
+        yield data.lacking.blanks[name]
+    if name in data.unusual:
+        yield from data.unusual[name].unusual(name, data.lacking)
+
+
+def _together(counts: Sequence[RowCount]) -> RowCount:
+    rows = sorted(row for each in counts for row in each.rows)
+    return RowCount(sum(each.count for each in counts), tuple(rows[:FIRST_ROWS]))
 
 
 def _unanswered(method: Method, reading: ColumnReading, data: DataProfile) -> RowCount | None:
     """Return the few samples whose conversation ends before its answer, if the method needs that apart; else None."""
-    parts = reading.parts.keys()
-    parted = "messages" in parts and (method in ONLINE or (method is Method.KTO and "label" in parts))
-    if not parted or not reading.turns:
+    if not reading.turns or not _parts_answer(method, reading):
         return None
+    there = {at: row for at, row in data.numbered if row.get(reading.needs[0]) is not None}
+    rows = list(_ending_otherwise(reading, there))
+    return RowCount(len(rows), tuple(rows[:FIRST_ROWS])) if 0 < len(rows) < MOST_UNUSUAL * len(there) else None
+
+
+def _parts_answer(method: Method, reading: ColumnReading) -> bool:
+    """True if a method needs the last answer of a conversation apart."""
+    needs_answer = method in ONLINE or (method is Method.KTO and "label" in reading.parts)
+    return needs_answer and "messages" in reading.parts
+
+
+def _ending_otherwise(reading: ColumnReading, rows: Mapping[int, Mapping[str, Any]]) -> Iterator[int]:
+    """Yield the numbers of the rows whose conversation ends with another message than an answer."""
     module: dict[str, Any] = {}
     imports = "import json, re\n"
     code = "\n\n".join([imports, *reading.helpers, f"def turns(row):\n    return {reading.turns}"])
     exec(compile(code, "mapping.py", "exec"), module)  # noqa: S102 - written here from names of columns, as literals
-    there = {at: row for at, row in data.numbered if row.get(reading.needs[0]) is not None}
-    ends = {at: outcome_of(partial(module["turns"], row)) for at, row in there.items()}
-    rows = [at for at, turns in ends.items() if isinstance(turns, list) and turns and turns[-1]["role"] != "assistant"]
-    return RowCount(len(rows), tuple(rows[:FIRST_ROWS])) if 0 < len(rows) < MOST_UNUSUAL * len(there) else None
+    for number, row in rows.items():
+        turns = outcome_of(partial(module["turns"], row))
+        if isinstance(turns, list) and turns and turns[-1]["role"] != "assistant":
+            yield number
 
 
 def _kept(method: Method, reading: ColumnReading, data: DataProfile) -> list[str]:
     """Return the definition of `keep`, where some rows have to be left out."""
-    needed = [name for name in dict.fromkeys(reading.needs) if name in data.lacking.nulls]
-    filled = [name for name in dict.fromkeys(reading.answers) if name in data.lacking.blanks]
-    usual = [each for name in dict.fromkeys(reading.needs) if name in data.unusual
-             for each in data.unusual[name].tests(name, data.lacking)]  # fmt: skip
-    tests = [_test(needed, "{} is not None")] * bool(needed) + usual
-    text = "str({})" if any(name in data.lacking.kinds for name in filled) else "{}"
-    tests += [_test(filled, f'{text}.strip() != ""')] * bool(filled)
-    tests += [f'{reading.turns}[-1]["role"] == "assistant"'] if _unanswered(method, reading, data) else []
+    tests = list(_tests(method, reading, data))
     if not tests:
         return []
     there = " and ".join(tests)
     if len(there) > LINE:
         there = "(\n        " + "\n        and ".join(tests) + "\n    )"
     return [f'def keep(row):\n    """Leave out the rows that lack what is read."""\n    return {there}']
+
+
+def _tests(method: Method, reading: ColumnReading, data: DataProfile) -> Iterator[str]:
+    """Yield the expressions that are true of a row that has all that is read, as far as some rows have not."""
+    needs = dict.fromkeys(reading.needs)
+    if needed := [name for name in needs if name in data.lacking.nulls]:
+        yield _test(needed, "{} is not None")
+    for name in filter(data.unusual.__contains__, needs):
+        yield from data.unusual[name].tests(name, data.lacking)
+    yield from _tests_of_answers(reading, data)
+    if _unanswered(method, reading, data):
+        yield f'{reading.turns}[-1]["role"] == "assistant"'
+
+
+def _tests_of_answers(reading: ColumnReading, data: DataProfile) -> Iterator[str]:
+    """Yield the expression that is true of a row whose answers are no white space, if some are."""
+    if filled := [name for name in dict.fromkeys(reading.answers) if name in data.lacking.blanks]:
+        text = "str({})" if any(name in data.lacking.kinds for name in filled) else "{}"
+        yield _test(filled, f'{text}.strip() != ""')
 
 
 def _test(names: Sequence[str], test: str) -> str:
@@ -134,14 +170,18 @@ def _sft(reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
         return _columns(reading, data, "messages", *(("tools",) if "tools" in reading.parts else ()))
     if "text" in reading.parts:
         return MappingDraft({data.settings.text_field: reading.parts["text"].code})
+    return (
+        _better_answer(reading, data) if "chosen" in reading.parts else _columns(reading, data, "prompt", "completion")
+    )
+
+
+def _better_answer(reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
+    """Return the better one of two answers with its prompt, or the better one of two conversations."""
     if reading.implicit:
-        return (
-            MappingDraft({"messages": reading.parts["chosen"].code}) if reading.parts["chosen"].kind == "chat" else None
-        )
-    if "chosen" in reading.parts:
-        written = _columns(reading, data, "prompt", "chosen")
-        return written and MappingDraft({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
-    return _columns(reading, data, "prompt", "completion")
+        better = reading.parts["chosen"]
+        return MappingDraft({"messages": better.code}) if better.kind == "chat" else None
+    written = _columns(reading, data, "prompt", "chosen")
+    return written and MappingDraft({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
 
 
 def _judged(reading: ColumnReading) -> MappingDraft | None:
@@ -162,14 +202,15 @@ def _parted(whole: RowExpression) -> tuple[str, ...]:
 
 def _generating(reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
     whole = reading.parts.get("messages") or (reading.parts.get("chosen") if reading.implicit else None)
-    if whole:
-        if whole.kind != "chat":
-            return None
-        return MappingDraft(
-            _beside({"prompt": "prompt", "solution": 'answer["content"]'}, reading, data), _parted(whole)
-        )
-    if "prompt" not in reading.parts:
+    if whole is None:
+        return _prompted(reading, data) if "prompt" in reading.parts else None
+    if whole.kind != "chat":
         return None
+    return MappingDraft(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, reading, data), _parted(whole))
+
+
+def _prompted(reading: ColumnReading, data: DataProfile) -> MappingDraft:
+    """Return a prompt with its answer, if there is one."""
     prompt = reading.parts["prompt"]
     needs_solution = any(name in TRL_REWARDS for name in data.settings.rewards)
     if prompt.code == cell("prompt") and prompt.kind == "text" and not needs_solution:

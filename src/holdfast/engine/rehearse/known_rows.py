@@ -213,7 +213,7 @@ def _number_value(column: _Column, number: int) -> Any:
 
 
 def _list_value(column: _Column, number: int) -> Any:
-    items = [item for value in column.values for item in value if item is not None]
+    items = [item for item in chain.from_iterable(column.values) if item is not None]
     if keys := _turn_keys(items):
         return good_turns(column.name, number, keys, alone=column.alone)
     if column.name in TOKENS:

@@ -51,11 +51,14 @@ def _label_values(node: ast.AST) -> Iterator[tuple[ast.expr, int]]:
         case ast.Assign(targets=[*_, ast.Subscript(slice=ast.Constant(value="labels"))], value=value):
             yield value, node.lineno
         case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == LABELS:
-                    yield value, node.lineno
+            items = zip(keys, values, strict=True)
+            yield from ((value, node.lineno) for key, value in items if _is_labels(key))
         case _:
             pass
+
+
+def _is_labels(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == LABELS
 
 
 def _made_at(value: ast.expr, function: Function) -> int | None:
