@@ -41,7 +41,7 @@ def diagnose_result(
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
         is_applied: Says whether the job has a change already; if so, the change is not proposed.
         job: The job's own file; empty if none is known.
-        reported: Codes of the rules that object to that file; None if it was not read.
+        reported: Codes of the rules that report something in that file; None if it was not read.
     """
     return DiagnoseResult(
         verb="diagnose",
@@ -60,7 +60,7 @@ def diagnose_result(
 
 
 def _finders(cause: Cause, reported: Collection[str] | None) -> Sequence[str]:
-    """Return the rules that report a cause before launch: those that object to the job's own file, or that would to any with this fault."""
+    """Return the rules that report a cause before launch: those that report something in the job's own file, or would in any with this fault."""
     if reported is None:
         return cause.found_by
     return [code for code in cause.signature.prevented_by if code in reported]

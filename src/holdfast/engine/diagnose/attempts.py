@@ -1,6 +1,6 @@
 """What the supervisor knows of an attempt beside its logs, as evidence: who ended it, by what signal, with how much room left.
 
-A process that is killed says nothing. Its ledger knows who asked for it, its guard what the kernel did, and its stacks where it hung.
+A process that is killed says nothing. Its ledger names the sender, its guard counts the kernel's kills, and its stacks show where it hung.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,13 +43,13 @@ STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.PROMISE: CHANGED,
     Stopper.STALL: "training-stalled",
 }
-"""Class by who asked an attempt to end."""
+"""Class by the reason for which the supervisor ended an attempt."""
 STALLED: Final = 0.8
 """How sure it is that an attempt stalled for no cause that its stacks tell."""
 HUNG: Final = 0.9
 """How sure a call is the cause in which an attempt stood still until the watch on progress ended it."""
 UNCOUNTED_KILL: Final = "SIGKILL ended it"
-"""A SIGKILL on a service's machine, where nobody counts the kernel's kills. Its class has the text as a pattern, as `--ended 137` does."""
+"""A SIGKILL on a service's machine, where the kernel's kills are not counted. Its class has the text as a pattern, as `--ended 137` does."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
 """A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
 RANK_DIED: Final = "rank-died-peers-abort"
@@ -133,7 +133,7 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
 
 
 def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
-    """Yield who asked the attempt to stop; where it was not holdfast, what the signal means."""
+    """Yield the reason for which holdfast stopped the attempt; of a signal that holdfast did not send, its meaning."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
@@ -158,7 +158,7 @@ def _signalled(
 
 
 def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str]) -> EndingFact:
-    """Return who asked the attempt to stop. Of one that stalled, the call that it waited in says more than that it did."""
+    """Return the reason for which the attempt was stopped. Of one that stalled, the call that it waited in is named."""
     text = f"{stopper} asked it to stop, and it ended {at}"
     if stopper in (Stopper.BUDGET, Stopper.STUDY):
         return EndingFact(text, values=values)
@@ -254,7 +254,7 @@ def _outlier(ending: Ending) -> str:
 
 
 def attempt_evidence(state: RunState, ending: Ending) -> tuple[OpenedLogs, tuple[ClassEvidence, ...]]:
-    """Return what the supervisor knows of a run's newest attempt: as a log to be read beside the attempt's own, if there is any, and as evidence."""
+    """Return the facts about a run's newest attempt: as a log to be read beside the attempt's own, if there is any, and as evidence."""
     facts, current = attempt_facts(state, ending), state.current
     failed = current is not None and current.stage.ended and current.stage is not RunStage.SUCCEEDED
     hung = hang_evidence(ending, state.stop) if failed else []

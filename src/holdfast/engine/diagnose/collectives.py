@@ -38,7 +38,7 @@ class Disagreement:
 
 
 def find_disagreement(newest: Mapping[int, Sequence[Collective]]) -> Disagreement | None:
-    """Return how the newest collectives of each rank differ; None if they do not, or if fewer than two are known.
+    """Return the difference between the newest collectives of ranks; None if there is none, or if fewer than two are known.
 
     Args:
         newest: Those of each rank, of every group the oldest first.
@@ -55,7 +55,7 @@ def find_disagreement(newest: Mapping[int, Sequence[Collective]]) -> Disagreemen
 
 
 def _compare(last: Mapping[int, Collective]) -> Disagreement | None:
-    """Return how the last collective of each rank in one group differs; None if it does not, or if no rank waits."""
+    """Return the difference between the last collectives of ranks in one group; None if there is none, or if no rank waits."""
     if len(last) < 2 or all(each.is_over for each in last.values()):  # noqa: PLR2004 - two ranks can differ
         return None
     furthest = max(last.values(), key=lambda each: each.number)

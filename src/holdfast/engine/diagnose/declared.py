@@ -1,4 +1,4 @@
-"""What a job was asked to do, held against what its log shows: faults that neither of them tells alone.
+"""The training that was requested, compared with its log: faults that neither of them shows alone.
 
 A healthy log with `save_strategy="no"` in its script is a model that is lost; a learning rate that is not the script's is the
 checkpoint's. Only what the log confirms is said: a setting alone is no failure.
@@ -45,7 +45,7 @@ LITERAL: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTraining:
-    """What training was asked to do, as a script, a job file, or the training process itself says.
+    """The training that was requested, as a script, a job file, or the training process itself says.
 
     Attributes:
         path: The script or job file.
@@ -53,7 +53,7 @@ class DeclaredTraining:
         method: `sft`, `dpo`, …; empty if it is not known.
         settings: Arguments of the trainer's config by name. What is computed at run time is left out.
         places: Lines in which they stand, by name.
-        callbacks: Whether callbacks are given: nobody knows what they do.
+        callbacks: Whether callbacks are given: what they do is not known.
         unknown: Names of the arguments that are computed at run time.
         has_no_checkpoint: Whether it is known that no checkpoint was saved.
     """
@@ -137,13 +137,13 @@ def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> fr
 
 
 def find_contradictions(log: Log, declared: DeclaredTraining) -> list[ClassEvidence]:
-    """Return the classes that a log and what was asked speak for together, the surest first."""
+    """Return the classes that a log and the requested training speak for together, the surest first."""
     course = read_metric_history(log)
     return sorted((found for rule in RULES for found in rule(course, declared)), key=lambda each: -each.weight)
 
 
 def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """A run that ended, was asked not to save, and said nothing of a save."""
+    """A run that ended, was set not to save, and wrote nothing of a save."""
     kept = declared.settings.get("push_to_hub") is True or declared.callbacks or KEEPS.search(declared.text)
     if declared.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
         return

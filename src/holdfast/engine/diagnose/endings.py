@@ -28,7 +28,7 @@ SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
     SIGSEGV: ("native-crash-segfault", 0.6),
     SIGABRT: ("native-crash-segfault", 0.5),
 }
-"""Signals that nobody of ours sent, by what sends them."""
+"""The class, and its weight, by the signal that ended a process and that holdfast did not send."""
 RECORD: Final = "the scheduler's record (`sacct -j JOB --format=State,ExitCode,MaxRSS,ReqMem`, `kubectl describe pod`)"
 KILLER: Final = (
     "who sent SIGKILL: if `dmesg -T` of the node has `Out of memory: Killed process`, it was the kernel, for lack of host memory; "

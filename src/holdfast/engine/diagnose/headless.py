@@ -100,7 +100,7 @@ class _Upwards:
         return not self.code and (not apart or bool(self.reading.frames))
 
     def _is_between(self, text: str) -> bool:
-        """True if a line is what somebody else wrote into it."""
+        """True if a line may be what another process wrote into the traceback."""
         self.strange += 1
         return self.strange <= MOST_STRANGE and not ANY_ERROR.match(text) and START not in text
 

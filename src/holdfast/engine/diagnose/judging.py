@@ -81,7 +81,7 @@ def rank(
         log: What was read.
         matches: The lines that match.
         silent: What the metrics say.
-        signatures: Those of which the metrics, and exceptions that nobody knows, may speak.
+        signatures: Those of which the metrics, and exceptions that no signature knows, may speak.
         ruled_out: Classes that the job's settings exclude, unless a line says them outright.
     """
     matches = list(matches)

@@ -25,7 +25,7 @@ LOOK: Final = 60
 
 
 class WindowLines:
-    """The lines of one window. Each is cleaned once, and numbered by counting line feeds from the last one asked for."""
+    """The lines of one window. Each is cleaned once, and numbered by counting line feeds from the last one that was read."""
 
     def __init__(self, window: Window, path: str, rank: int | None, collector: re.Pattern[str] | None = None) -> None:
         self.window, self.path, self.rank = window, path, rank
@@ -109,7 +109,7 @@ class WindowLines:
     def around(self, position: int, line: Line) -> tuple[Line, ...]:
         """Return the lines of the same rank and source around one: four before and six behind, without bars and blanks.
 
-        As many of which nobody tells who wrote them stay among them: warnings, and what trainers say of saving, mostly have no
+        As many lines without a rank or source stay among them: warnings, and what trainers write of saving, mostly have no
         prefix. A bar right beside the line stays too: it tells at which step the line was written.
         """
         return (*self.leading(position, line), *self._near(self.behind(position), line, LINES_BEHIND))

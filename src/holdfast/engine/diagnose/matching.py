@@ -217,7 +217,7 @@ def _near(hit: Hit) -> Iterator[str]:
 def _own(hit: Hit) -> Iterator[str]:
     """Yield the lines that the same rank wrote around a line, the line, and its traceback with its causes.
 
-    What nobody signed may speak for a class, but not against it: it may be another rank's.
+    A line without a rank or source may speak for a class, but not against it: it may be another rank's.
     """
     yield from (line.text for line in hit.around if line.writer == hit.line.writer)
     yield hit.line.text
@@ -233,7 +233,7 @@ def _chain(traceback: Traceback | None) -> tuple[Traceback, ...]:
 
 
 def _frames(traceback: Traceback | None, *, known: bool = False) -> list[str]:
-    """Return the frames of a traceback, the one that raised first; those alone whose file is known, if that is asked."""
+    """Return the frames of a traceback, the one that raised first; with `known`, those alone whose file is known."""
     frames = reversed(traceback.frames) if traceback else ()
     return [str(frame) for frame in frames if frame.file or not known]
 

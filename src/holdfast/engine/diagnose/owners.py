@@ -52,7 +52,7 @@ def called_frame(frames: Sequence[Frame]) -> Frame | None:
 
 
 def calling_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """Return frames down to the one that asked for an attribute: a library's own look-up, such as that of torch's modules, only says that it lacks.
+    """Return frames down to the one that reads an attribute: a library's own look-up, such as that of torch's modules, only says that there is none.
 
     >>> calling_frames([Frame("train.py", 3, "<module>"), Frame("site-packages/torch/nn/modules/module.py", 1931, "__getattr__")])[-1].file
     'train.py'

@@ -291,7 +291,7 @@ def _risen(course: MetricHistory, rate: float) -> Iterator[ClassEvidence]:
 
 
 def _collapsed(course: MetricHistory) -> list[Metrics]:
-    """Return the steps in which a model that is rewarded says the same whatever it is asked; none if its last steps are not so."""
+    """Return the steps in which a model that is rewarded always says the same; none if its last steps are not so."""
     rewarded = [step for step in course.steps if {"reward", "entropy"} <= step.values.keys()]
     same = [step for step in rewarded if step.values["entropy"] < COLLAPSED * rewarded[0].values["entropy"]]
     return same if len(same) >= FEW and same[-FEW:] == rewarded[-FEW:] else []

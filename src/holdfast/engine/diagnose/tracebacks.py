@@ -316,7 +316,7 @@ def _next_of_chain(ahead: _Ahead, links: list[ExceptionLink]) -> Line | None:
 
 
 def _link_in(text: str) -> ExceptionLink | None:
-    """Return how two exceptions hang together by what Python writes between them; None of another line."""
+    """Return the link of two exceptions by what Python writes between them; None of another line."""
     return next((link for sentence, link in LINKS.items() if sentence in text), None)
 
 

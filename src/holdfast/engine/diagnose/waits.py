@@ -68,7 +68,7 @@ def waits_of(log: Log) -> dict[str, str]:
 
 
 def absent_ranks(log: Log) -> dict[str, str]:
-    """Return who waited and who did not, in words.
+    """Return the ranks that waited and those that did not, in words.
 
     Returns:
         `waiters` and `absent` if the log shows that there are ranks that did not time out; `everyone`, how many there are, if it

@@ -66,7 +66,7 @@ def _fault_in_all(results: Sequence[Mapping[str, Any]], method: Method, data: Da
 
 
 def describe_error(error: Exception) -> str:
-    """Return what a mapping raises in words: its own errors say it, those of Python need their type."""
+    """Return an exception of a mapping in words: its own errors say enough, those of Python need their type."""
     return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 

@@ -105,7 +105,7 @@ def _file(about: Circumstances) -> Iterator[Advice]:
 
 
 def _folder(name: str, about: Circumstances) -> Iterator[Advice]:
-    """Yield the folder that is not there where a model is asked for by the path of one, which has the form of a name on the Hub."""
+    """Yield the folder that is not there, where a model is named by its path, which has the form of a name on the Hub."""
     found = OUTPUT.search(about.error) if name in NO_MODEL else None
     if found:
         yield Advice(

@@ -184,7 +184,7 @@ def _named(line: FailingLine) -> str:
 
 
 def _environment(about: Circumstances) -> Iterator[Advice]:
-    """Yield the variable that a script reads and nobody set."""
+    """Yield the variable that a script reads and that is not set."""
     missing = MISSING.match(about.error)
     if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
         how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {quote(about.target)}`"
@@ -320,7 +320,7 @@ def _flag(about: Circumstances) -> Iterator[Advice]:
 
 
 def _renaming(kind: str, old: str, at: str) -> str:
-    """Return what to write for an argument that a class no longer takes; empty if that is not known."""
+    """Return the change of an argument that a class no longer takes, as a sentence; empty if it is not known."""
     of_trl = OF_TRL.fullmatch(kind)
     change = renamed([kind, BASES[of_trl[1]]] if of_trl else [kind], old)
     if change is None or not (change.new or change.note):

@@ -33,7 +33,7 @@ def rehearse_result(
         rehearsal: The verdict.
         elapsed_s: Time it took in all.
         path: What was rehearsed.
-        isolated: Whether it was asked of every failure if data, model or code is to blame.
+        isolated: Whether each failure was isolated: is data, model or code to blame?
         strict: Whether a stage that was missed fails like one that failed.
     """
     failures = [report_failure(each) for each in rehearsal.failures]
@@ -69,7 +69,7 @@ def rehearse_result(
 
 
 def _passes(rehearsal: Rehearsal, *, strict: bool) -> bool:
-    """Return whether a rehearsal passes. A fault after which nothing goes on fails it; one that loses the training does so with `strict`."""
+    """True if a rehearsal passes. A fault after which nothing goes on fails it; one that loses the training does so with `strict`."""
     became = {fault.status for fault in rehearsal.faults or ()}
     missed = strict and (not rehearsal.complete or "loses" in became)
     return rehearsal.passed and "fails" not in became and not missed
@@ -96,7 +96,7 @@ def refuses(failure: Failure) -> bool:
     """True if a failure forbids a run.
 
     Of the script's own lines one does not that is only slow, or large, on this machine; nor one that is met when the job is
-    started a second time. Nor does a resumed training that differs: one that nobody stops is as good as asked for.
+    started a second time. Nor does a resumed training that differs: one that is not stopped trains as requested.
     """
     name = failure.cause.signature.name
     return name != DIVERGES and (name != CODE or not (failure.over or failure.stage == AGAIN))

@@ -29,7 +29,7 @@ class Circumstances:
         sources: The texts of the user's files, by path.
         own_modules: Modules that are not found and are the project's own, each with the folder that it is in.
         target: What was rehearsed, as it was named.
-        is_job: Whether that is a job file, whose script nobody wrote.
+        is_job: Whether that is a job file, whose script is generated.
         key: The key of the job file that is at fault, where that is known.
         place: Where that key stands.
     """
@@ -96,7 +96,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def instead_of(column: str, columns: tuple[str, ...], verb: str) -> str:
-    """Return what to write instead of a column that there is not: the nearest, or else to read, or take, one of those that there are.
+    """Return the advice on a column that does not exist: write the nearest, or else read, or take, one of those that exist.
 
     >>> instead_of("anwser", ("question", "answer"), "Read"), instead_of("x", ("question",), "Take")
     ('Write `answer` instead of `anwser`', 'Take one of these columns')

@@ -26,7 +26,7 @@ class ChangedColumn(NamedTuple):
 
 
 def find_column_change(column: str, sources: Mapping[str, str]) -> ChangedColumn | None:
-    r"""Return what renames or removes a column; None if nothing does so by its name, or several lines do.
+    r"""Return the line that renames or removes a column; None if none does so by its name, or several do.
 
     >>> find_column_change("chosen", {"a.py": 'rows = rows.rename_columns({\n    "chosen": "good",\n})'})
     ChangedColumn(path='a.py', line=2, renamed='good')

@@ -1,4 +1,4 @@
-"""Whether a job that is asked to stop saves first, and whether it goes on from there as if nothing had happened."""
+"""The stages `stop` and `resume`: a stopped job must save first, and go on from there with the same losses."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from holdfast.core.rehearsal import Objection, Part, PartResult, StageName, Stag
 from holdfast.core.training_event import CheckpointSaved, StepDone, TrainingStarted
 
 STOPPED: Final = 143
-"""Exit code of an attempt that was asked to stop and saved."""
+"""Exit code of an attempt that saved and stopped on request."""
 DIVERGES: Final = "resume-diverges"
 """The class of a training that goes on from its checkpoint, and differs from one that was not stopped."""
 SAME: Final = 1e-4
@@ -53,7 +53,7 @@ class _Steps:
 
 
 def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
-    """Return the findings on the checkpoint that the job saved when it was asked to stop in the middle of a step."""
+    """Return the findings on the checkpoint that the job saved when it was stopped in the middle of a step."""
     played = parts.get("stop")
     if played is None:
         return _stage_findings("stop", "not_rehearsed", 0.0, "it was not requested")
@@ -69,7 +69,7 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
 
 
 def _judge_saved(stopped: PartResult) -> StageFindings:
-    """Return the findings on a job that stopped as it was asked to: it must have saved a whole checkpoint."""
+    """Return the findings on a job that stopped on request: it must have saved a whole checkpoint."""
     if stopped.happened(CheckpointSaved) and not stopped.damage:
         return _stage_findings("stop", "pass", stopped.elapsed_s)
     because = stopped.damage or "asked to stop amid a step, the job ended and saved nothing"

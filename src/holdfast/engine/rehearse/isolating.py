@@ -16,7 +16,7 @@ Instead = Literal["usual", "typed", "method", "model", "both"]
 """What stands in for the script's own: rows as most of its own are, good rows of its own columns and types, good rows as the
 method takes them, a good model, or good rows and a good model."""
 HOOK_EVENTS: Final = ("data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export")
-"""Stages whose failures are asked about: before them, no data and no model have a part in it."""
+"""Stages whose failures are isolated: before them, no data and no model have a part in it."""
 ELSEWHERE: Final = ("environment", "auth", "memory", "distributed", "kernels", "platform", "gguf")
 """Phases of classes that are a machine's or an account's."""
 WHOLE_ROWS: Final[tuple[Instead, ...]] = ("typed", "method")
@@ -56,7 +56,7 @@ def may_be_isolated(failure: Failure, *, machines: bool = False) -> bool:
 
     Args:
         failure: The failure.
-        machines: Whether classes that are a machine's or an account's are asked about too.
+        machines: Whether classes that are a machine's or an account's are isolated too.
     """
     known = failure.blame != "unknown"  # by a rule that looked at the rows, or at the model's files
     return failure.stage in HOOK_EVENTS and (machines or not (known or failure.cause.signature.phase in ELSEWHERE))

@@ -131,7 +131,7 @@ def _stopped_and_resumed(
 ) -> Iterator[tuple[StageResult, list[Failure]]]:
     """Yield the results of stopping and of resuming, in this order, each with its own failures: a resume that fails as the stop did has none.
 
-    There is none of a training that took no step, nor of a loop of the script's own, which is not asked to stop.
+    There is none of a training that took no step, nor of a loop of the script's own, which is not stopped.
     """
     if step.status != "pass" or not parts["whole"].happened(TrainingStarted):
         return

@@ -42,7 +42,7 @@ OFTEN: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RecordedRows:
-    """What one line of the script got as it asked for rows.
+    """The rows that one line of the script read.
 
     Attributes:
         line: Its number.
@@ -87,7 +87,7 @@ def usual_rows(noted: RecordedRows) -> list[Row] | None:
 
 
 def _traits(row: Row) -> frozenset[tuple[str, object]]:
-    """Return what may be odd of a row: its columns, which of them say the same, and the kind of each value."""
+    """Return the traits in which a row may be odd: its columns, which of them say the same, and the kind of each value."""
     kinds = ((f"column {name}", _shape(value)) for name, value in row.items())
     return frozenset({("columns", frozenset(row)), ("alike", _alike(row)), *kinds})
 
@@ -285,7 +285,7 @@ def _shape(value: Any) -> str:
 
 
 def _shape_of_list(values: Sequence[Any]) -> str:
-    """Return who speaks in a list of messages, whether one speaks twice in a row or says nothing, and how many kinds of items there are."""
+    """Return the kind of a list: its speakers, whether one speaks twice in a row or says nothing, and the number of types of items."""
     turns = [each for each in values if isinstance(each, dict)]
     spoken = [str(each.get("role", each.get("from", ""))) for each in turns]
     twice = any(one == other for one, other in pairwise(spoken))

@@ -146,7 +146,7 @@ def _column_causes(name: str, column: str, played: PartResult, stage: StageName)
 
 
 def _reader_in_vain(name: str, column: str, played: PartResult, stage: StageName) -> str:
-    """Return what reads a column that the rows do not have, by the class of the failure; empty if that is not known."""
+    """Return the reader of a column that the rows do not have, by the class of the failure; empty if it is not known."""
     if not _is_not_given(column, played, stage):
         return ""
     if name == "dataset-columns-dropped":
@@ -191,7 +191,7 @@ def is_raised_in_library(played: PartResult) -> bool:
 
 
 def _is_read_by_own_line(played: PartResult) -> bool:
-    """True if a line of the script itself asked an object for what it has not."""
+    """True if a line of the script itself reads an attribute that an object does not have."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
     return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.where

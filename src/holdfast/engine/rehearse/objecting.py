@@ -1,4 +1,4 @@
-"""What rules object to in what a script gave its trainer, as failures, and as what is behind a failure that was raised."""
+"""Findings of rules in what a script gave its trainer, as failures, and as the causes of failures that were raised."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

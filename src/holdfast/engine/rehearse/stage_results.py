@@ -36,7 +36,7 @@ IN_LOOP: Final[Mapping[StageName, str]] = {
 def stage_result(
     stage: StageName, whole: PartResult, failures: Sequence[Failure], imports_s: float = 0.0, left_off: str = ""
 ) -> StageResult:
-    """Return what became of a stage.
+    """Return the result of a stage.
 
     Args:
         stage: The stage.
@@ -105,7 +105,7 @@ def _worked(stage: StageName, whole: PartResult) -> bool:
     """Whether there was anything to do in a stage that every script comes to, as far as it is one; two have parts of their own."""
     if stage in ("stop", "resume"):
         return False
-    if stage == "step":  # of a loop of the script's own nobody hears a step; a trainer may be refused before its first
+    if stage == "step":  # a loop of the script's own reports no step; a trainer may be refused before its first
         return bool(whole.happened(StepDone)) or not whole.facts("trains")
     if stage == "push":
         return bool(whole.facts("push"))
