@@ -7,6 +7,7 @@ from typing import Final
 
 from holdfast.core.notebook import is_notebook
 from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 
 NAMED: Final = re.compile(r"[`'\"](?P<quoted>[a-z]\w{2,})(?:=[^`'\"]*)?[`'\"]|\b(?P<bare>[a-z]+(?:_[a-z0-9]+)+)\b")
@@ -73,11 +74,7 @@ def _given_in(path: str, source: str) -> Iterator[tuple[str, int]]:
 
 def _arguments(source: str) -> Iterator[tuple[str, int]]:
     """Yield name and line of each setting that a module gives."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         if isinstance(node, ast.Call) and MAKER.fullmatch(_name_of(node.func)):
             yield from ((each.arg, each.lineno) for each in node.keywords if each.arg)
 

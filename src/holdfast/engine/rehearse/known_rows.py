@@ -23,6 +23,7 @@ from holdfast.catalog.builtin.known_good import (
     part_of,
 )
 from holdfast.core.json_text import parse_json
+from holdfast.engine.rehearse.source_code import nodes_of
 
 Row = Mapping[str, Any]
 
@@ -144,13 +145,9 @@ def columns_read(source: str) -> set[str]:
     >>> sorted(columns_read('ds.map(lambda row: {"text": row["question"] + row["answer"]})'))
     ['answer', 'question']
     """
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return set()
     return {
         node.slice.value
-        for node in ast.walk(tree)
+        for node in nodes_of(source)
         if isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Load)
         and isinstance(node.slice, ast.Constant)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from holdfast.core.notebook import is_notebook
+from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 
 LABELS: Final = "labels"
@@ -29,11 +30,7 @@ def find_labelling(sources: Mapping[str, str], cells: Cells = ()) -> FailingLine
 
 def _setters(source: str) -> Iterator[tuple[str, int]]:
     """Yield each function that sets labels, with the line of the last time that it does."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for function in ast.walk(tree):
+    for function in nodes_of(source):
         if isinstance(function, Function):
             lines = [line for node in ast.walk(function) for line in _labels_at(node, function)]
             yield from [(function.name, max(lines))] if lines else []
