@@ -96,7 +96,7 @@ class Ending:
 
     @property
     def is_of_victims(self) -> bool:
-        """Whether its processes ended since another one, or their launcher, did."""
+        """Whether its processes ended because another one, or their launcher, did."""
         return self.first_failure is not None or has_lost_launcher(self.ends)
 
 
@@ -146,7 +146,7 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
 def _signalled(
     signal: Signals, attempt: AttemptState, ending: Ending, at: str, values: Mapping[str, str]
 ) -> Iterator[EndingFact]:
-    """Yield what a signal means that holdfast did not send."""
+    """Yield the meaning of a signal that holdfast did not send."""
     known, sender = SIGNALS.get(signal), "holdfast"
     if signal == SIGKILL and ending.oom_kills == 0:
         known, sender = NO_MEMORY_KILL, "holdfast and the kernel (oom_kill 0)"
