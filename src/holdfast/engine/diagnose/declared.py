@@ -164,9 +164,8 @@ def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[C
     # The rate of a step is that before it: one step less of the way down.
     before = first - pace / max(1.0, declared.number("logging_steps", 1))
     peak = descent.rates[0] + drop * before / pace
-    anew = math.isclose(
-        descent.rates[0], wanted, rel_tol=NEAR
-    )  # the checkpoint's schedule is lost, which is another class
+    # Where the rate begins anew, the checkpoint's schedule is lost, which is another class.
+    anew = math.isclose(descent.rates[0], wanted, rel_tol=NEAR)
     differs = abs(peak - wanted) > max(NEAR * wanted, RESUMED * drop)
     if first > RESUMED * pace and differs and not anew:
         lines = (*declared.setting_lines("learning_rate"), *course.first_lines)
