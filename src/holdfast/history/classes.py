@@ -1,14 +1,14 @@
 """What it takes to make an instance of a class: fields and parameters, its in-package ancestors' included."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast.history.checks.reducing import reduce_checks
 from holdfast.history.coverage import has_checks, has_methods
 from holdfast.history.deprecations import find_warnings, whole_deprecation
 from holdfast.history.enforcement import enforced_choices
-from holdfast.history.entries import ClassEntry, ParameterEntry
+from holdfast.history.entries import Callee, ClassEntry, ParameterEntry
 from holdfast.history.functions import FunctionNode, decorator, forwards, read_function
 from holdfast.history.modules import ClassStatement, PackageModules, blocks
 from holdfast.history.values import (
@@ -28,6 +28,8 @@ HARMLESS: Final = frozenset(
 )
 """Bases that take no arguments and give no methods that a script would call."""
 CHECKED: Final = ("__init__", "__post_init__")
+FIELD_CHECKS: Final = ("__post_init__", "validate", "__setattr__")
+"""Methods of a dataclass that check single fields."""
 
 Ancestor = ClassStatement | str
 """A class of the package, or the dotted path of another one."""
@@ -45,25 +47,30 @@ def lineage(package: PackageModules, cls: ClassStatement, steps: int = STEPS) ->
 def read_class(package: PackageModules, cls: ClassStatement) -> ClassEntry:
     """Return a class's parameters, those of its own methods, and the checks in its constructor."""
     line = lineage(package, cls)
+    inside = [each for each in line if isinstance(each, ClassStatement)]
     entry = ClassEntry(
         bases=[each for each in line if isinstance(each, str) and each not in HARMLESS],
-        ancestors=[each.home for each in line[1:] if isinstance(each, ClassStatement)],
+        ancestors=[each.home for each in inside[1:]],
     )
     _read_making(package, entry, line)
-    own = {each.home: ConstantFolder(package, each.module) for each in line if isinstance(each, ClassStatement)}
     if entry.kind == "dataclass":
-        _add_checks_of_fields(entry, line, own)
-    scope = own[cls.home]
+        _add_checks_of_fields(package, entry, inside)
+    scope = ConstantFolder(package, cls.module)
     entry.deprecated = _deprecation(scope, cls)
-    methods = _methods(cls.node) if has_methods(cls.node.name) else ()
-    entry.methods = {node.name: read_function(scope, node, bound=_is_bound(node)) for node in methods}
-    if has_checks(cls.home):
-        entry.checks = dict(_programs(cls, scope))
+    entry.methods = dict(_read_methods(cls, scope))
+    entry.checks = dict(_programs(cls, scope))
     return entry
 
 
+def _read_methods(cls: ClassStatement, scope: ConstantFolder) -> Iterator[tuple[str, Callee]]:
+    """Yield the methods that a script may call, with what they take."""
+    for node in _methods(cls.node) if has_methods(cls.node.name) else ():
+        yield node.name, read_function(scope, node, bound=_is_bound(node))
+
+
 def _programs(cls: ClassStatement, scope: ConstantFolder) -> Iterator[tuple[str, str]]:
-    for name in CHECKED:
+    """Yield the methods that make an instance, with the programs of their checks."""
+    for name in CHECKED if has_checks(cls.home) else ():
         node = _method(cls.node, name)
         program = reduce_checks(cls.node, node, scope) if isinstance(node, ast.FunctionDef) else None
         if program:
@@ -141,49 +148,57 @@ def _read_init(
     callee = read_function(ConstantFolder(package, cls.module), init, bound=True)
     entry.parameters, entry.positional = callee.parameters, callee.positional
     entry.keywords, entry.shims = callee.keywords, callee.shims
-    if not forwards(init):
-        return
-    entry.keywords = "forward"
-    further = [each for each in further if each not in HARMLESS]
+    if forwards(init):
+        entry.keywords = "forward"
+        _add_forwarded(package, entry, [each for each in further if each not in HARMLESS])
+
+
+def _add_forwarded(package: PackageModules, entry: ClassEntry, further: list[Ancestor]) -> None:
+    """Add the parameters of the next class in the line, unless that is of another package."""
     following = ClassEntry()
-    if further:
-        _read_making(package, following, further)
+    _read_making(package, following, further)
     if following.kind == "inherits":
         return
     nearest = next((each.home for each in further if isinstance(each, ClassStatement)), "")
     for name, parameter in following.parameters.items():
-        if name not in entry.parameters:
-            parameter.home = parameter.home or nearest
-            entry.parameters[name] = parameter
+        parameter.home = parameter.home or nearest
+        entry.parameters.setdefault(name, parameter)
     entry.shims = {**following.shims, **entry.shims}
-    entry.keywords = "open" if following.kind == "plain" else _beyond(following, further)
+    entry.keywords = _beyond(following, further)
 
 
 def _beyond(following: ClassEntry, further: list[Ancestor]) -> str | None:
     """Return the fate of keywords that the next class in the line does not take by name."""
+    if following.kind == "plain":
+        return "open"
     external = any(isinstance(each, str) for each in further)
     return "forward" if following.kind == "dataclass" and external else following.keywords
 
 
 def _read_fields(package: PackageModules, entry: ClassEntry, line: list[Ancestor]) -> None:
     """Read the fields of a dataclass and of the dataclasses that it inherits from."""
-    own = line[0]
     by_keyword: set[str] = set()
     for each in reversed(line):
-        if not isinstance(each, ClassStatement) or not is_dataclass(each.node):
-            continue  # annotations of a class that is no dataclass are no fields
-        scope = ConstantFolder(package, each.module)
-        for name, parameter in _fields(scope, each.node):
-            if parameter is None:
-                entry.parameters.pop(name, None)
-                continue
-            parameter.home = "" if each == own else each.home
-            entry.parameters[name] = parameter
+        if isinstance(each, ClassStatement) and is_dataclass(each.node):  # annotations of other classes are no fields
+            added = _add_fields(package, entry, each, inherited=each != line[0])
             if _is_keyword_only(each.node):
-                by_keyword.add(name)
+                by_keyword |= added
     ordered = sorted(entry.parameters, key=by_keyword.__contains__)
     entry.parameters = {name: entry.parameters[name] for name in ordered}
     entry.positional = len(entry.parameters) - len(by_keyword & set(entry.parameters))
+
+
+def _add_fields(package: PackageModules, entry: ClassEntry, cls: ClassStatement, *, inherited: bool) -> set[str]:
+    """Add the fields that the body of one dataclass declares; return their names."""
+    added: set[str] = set()
+    for name, parameter in _fields(ConstantFolder(package, cls.module), cls.node):
+        if parameter is None:
+            entry.parameters.pop(name, None)
+            continue
+        parameter.home = cls.home if inherited else ""
+        entry.parameters[name] = parameter
+        added.add(name)
+    return added
 
 
 def _fields(scope: ConstantFolder, node: ast.ClassDef) -> Iterator[tuple[str, ParameterEntry | None]]:
@@ -199,20 +214,25 @@ def _fields(scope: ConstantFolder, node: ast.ClassDef) -> Iterator[tuple[str, Pa
 
 
 def _field(scope: ConstantFolder, value: ast.expr | None, note: ast.expr) -> ParameterEntry | None:
-    match value:
-        case ast.Call(func=function, keywords=keywords) if (dotted(function) or "").rpartition(".")[2] == "field":
-            given = {each.arg: each.value for each in keywords if each.arg}
-            if isinstance(no := given.get("init"), ast.Constant) and no.value is False:
-                return None
-            default = scope.text(given["default"]) if "default" in given else None
-            default = factory(scope, given["default_factory"]) if "default_factory" in given else default
-            return ParameterEntry(
-                default, annotation(note), _listed(scope, given.get("metadata")) or literal_choices(note)
-            )
-        case None:
-            return ParameterEntry(None, annotation(note), literal_choices(note))
-        case _:
-            return ParameterEntry(scope.text(value), annotation(note), literal_choices(note))
+    if not isinstance(value, ast.Call) or decorator(value) != "field":
+        text = None if value is None else scope.text(value)
+        return ParameterEntry(text, annotation(note), literal_choices(note))
+    if not _flag(value, "init", default=True):
+        return None
+    choices = _listed(scope, _keyword(value, "metadata")) or literal_choices(note)
+    return ParameterEntry(_default(scope, value), annotation(note), choices)
+
+
+def _default(scope: ConstantFolder, field: ast.Call) -> str | None:
+    """Return the default that a call of `field` gives, as source; None if there is none."""
+    if made := _keyword(field, "default_factory"):
+        return factory(scope, made)
+    default = _keyword(field, "default")
+    return None if default is None else scope.text(default)
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((each.value for each in call.keywords if each.arg == name), None)
 
 
 def _listed(scope: ConstantFolder, metadata: ast.expr | None) -> list[object] | None:
@@ -223,20 +243,25 @@ def _listed(scope: ConstantFolder, metadata: ast.expr | None) -> list[object] | 
     return None
 
 
-def _add_checks_of_fields(entry: ClassEntry, line: list[Ancestor], scopes: dict[str, ConstantFolder]) -> None:
+def _add_checks_of_fields(package: PackageModules, entry: ClassEntry, line: Sequence[ClassStatement]) -> None:
     """Add what `__post_init__` says of single fields: warnings, and values that it refuses."""
+    for scope, node in _checking_methods(package, line):
+        for field, warned in find_warnings(scope, node, entry.parameters, owners=("self",)):
+            entry.parameters[field].warnings.append(warned)
+        for field, choices in enforced_choices(scope, node):
+            parameter = entry.parameters.get(field)
+            if parameter and not parameter.enforced:
+                parameter.choices, parameter.enforced = choices, True
+
+
+def _checking_methods(
+    package: PackageModules, line: Sequence[ClassStatement]
+) -> Iterator[tuple[ConstantFolder, FunctionNode]]:
+    """Yield the methods of a class and its ancestors that may check fields, with the module's values."""
     for each in line:
-        if not isinstance(each, ClassStatement):
-            continue
-        for name in ("__post_init__", "validate", "__setattr__"):
-            node = _method(each.node, name)
-            if node is None:
-                continue
-            for field, warned in find_warnings(scopes[each.home], node, entry.parameters, owners=("self",)):
-                entry.parameters[field].warnings.append(warned)
-            for field, choices in enforced_choices(scopes[each.home], node):
-                if field in entry.parameters and not entry.parameters[field].enforced:
-                    entry.parameters[field].choices, entry.parameters[field].enforced = choices, True
+        for name in FIELD_CHECKS:
+            if node := _method(each.node, name):
+                yield ConstantFolder(package, each.module), node
 
 
 def _deprecation(scope: ConstantFolder, cls: ClassStatement) -> str | None:
@@ -252,19 +277,17 @@ def _deprecation(scope: ConstantFolder, cls: ClassStatement) -> str | None:
 
 def is_dataclass(node: ast.ClassDef) -> bool:
     """True if a class gets its `__init__` from `@dataclass`."""
-    for each in node.decorator_list:
-        if decorator(each) == "dataclass":
-            keywords = each.keywords if isinstance(each, ast.Call) else []
-            return not any(
-                k.arg == "init" and isinstance(k.value, ast.Constant) and not k.value.value for k in keywords
-            )
-    return False
+    return any(decorator(each) == "dataclass" and _flag(each, "init", default=True) for each in node.decorator_list)
 
 
 def _is_keyword_only(node: ast.ClassDef) -> bool:
-    calls = [each for each in node.decorator_list if isinstance(each, ast.Call) and decorator(each) == "dataclass"]
-    keywords = [each for call in calls for each in call.keywords]
-    return any(k.arg == "kw_only" and isinstance(k.value, ast.Constant) and bool(k.value.value) for k in keywords)
+    return any(decorator(each) == "dataclass" and _flag(each, "kw_only", default=False) for each in node.decorator_list)
+
+
+def _flag(call: ast.expr, name: str, *, default: bool) -> bool:
+    """Return the truth of a keyword that a call or decorator writes out; the default where it does not."""
+    value = _keyword(call, name) if isinstance(call, ast.Call) else None
+    return bool(value.value) if isinstance(value, ast.Constant) else default
 
 
 def _method(node: ast.ClassDef, name: str) -> FunctionNode | None:

@@ -18,22 +18,13 @@ REPORTING: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"
 def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> Callee:
     """Return a function's parameters; the first parameter of a bound one is left out."""
     arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]
-    first = 1 if bound and positional else 0
+    positional = list(_with_defaults(arguments))[int(bound) :]
     callee = Callee(
         parameters={
-            name.arg: ParameterEntry(
-                None if default is None else scope.text(default),
-                annotation(name.annotation),
-                literal_choices(name.annotation),
-            )
-            for name, default in (
-                *list(zip(positional, defaults, strict=True))[first:],
-                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            )
+            name.arg: _parameter(scope, name.annotation, default)
+            for name, default in (*positional, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
         },
-        positional=None if arguments.vararg else len(positional) - first,
+        positional=None if arguments.vararg else len(positional),
     )
     _read_keywords(callee, node, scope)
     _read_decorators(callee, node)
@@ -43,6 +34,18 @@ def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> 
         callee.parameters[name].warnings.append(warned)
     callee.deprecated = callee.deprecated or whole_deprecation(scope, node)
     return callee
+
+
+def _parameter(scope: ConstantFolder, note: ast.expr | None, default: ast.expr | None) -> ParameterEntry:
+    text = None if default is None else scope.text(default)
+    return ParameterEntry(text, annotation(note), literal_choices(note))
+
+
+def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Yield the parameters that may be given by position, each with its default; None if it is required."""
+    names = [*arguments.posonlyargs, *arguments.args]
+    required = len(names) - len(arguments.defaults)
+    yield from zip(names, [*[None] * required, *arguments.defaults], strict=True)
 
 
 def forwards(node: FunctionNode) -> bool:

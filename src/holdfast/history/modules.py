@@ -148,20 +148,19 @@ class PackageModules:
     def resolve(self, module: str, name: str, depth: int = DEPTH) -> Found | None:
         """Return the object that a name of a module stands for; None if it is unknown."""
         if module.partition(".")[0] != self.name:
-            return Elsewhere(f"{module}.{name}" if module else name)
+            return Elsewhere(f"{module}.{name}".removeprefix("."))
         module = self.aliases.get(module, module)
-        bindings = self.bindings(module)
-        if depth == 0 or bindings is None:
-            return None
-        match bindings.get(name):
-            case From(there, original) if (there, original) != (module, name):
-                found = self.resolve(there, original, depth - 1)
-                path = f"{there}.{original}"
-                return Submodule(path) if found is None and path in self.files else found
-            case From():
-                return None
-            case found:
-                return found
+        bindings = self.bindings(module) or {}
+        binding = bindings.get(name) if depth else None
+        if not isinstance(binding, From):
+            return binding
+        return None if binding == From(module, name) else self._imported(binding, depth - 1)
+
+    def _imported(self, origin: From, depth: int) -> Found | None:
+        """Return what an import binds: a name of the module, or else a module below it."""
+        found = self.resolve(origin.module, origin.name, depth)
+        path = f"{origin.module}.{origin.name}"
+        return Submodule(path) if found is None and path in self.files else found
 
     def bindings(self, module: str) -> dict[str, Binding] | None:
         """Return every name that can be imported from a module, those of its `import *` among them."""
@@ -284,23 +283,26 @@ class ModuleReader:
             self._bind(alias.asname or path, self._module_of(path), nested=nested)
 
     def _assign(self, statement: ast.Assign | ast.AnnAssign, *, nested: bool) -> None:
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         value = statement.value
         if value is None:
             return
-        for name in (name for target in targets for name in _stored(target)):
+        for name in _assigned_names(statement):
             if name == "__all__":
                 self.module.exports = _strings(value)
-            elif isinstance(value, ast.Call) and self._is_wrapped(name, value):
-                pass  # `AutoModel = auto_class_update(AutoModel)` leaves it what it is
-            elif isinstance(value, ast.Name) and value.id != name:
-                self._bind(name, From(self.module.name, value.id), nested=nested)
-            else:
-                self._bind(name, Constant(self.module.name, value), nested=nested)
+            elif not self._is_wrapped(name, value):
+                self._bind(name, self._value(name, value), nested=nested)
 
-    def _is_wrapped(self, name: str, value: ast.Call) -> bool:
-        given = {each.id for each in value.args if isinstance(each, ast.Name)}
+    def _is_wrapped(self, name: str, value: ast.expr) -> bool:
+        """True for `AutoModel = auto_class_update(AutoModel)`, which leaves it what it is."""
+        arguments = value.args if isinstance(value, ast.Call) else ()
+        given = {each.id for each in arguments if isinstance(each, ast.Name)}
         return name in given and isinstance(self.module.bindings.get(name), ClassStatement | FunctionStatement)
+
+    def _value(self, name: str, value: ast.expr) -> Binding:
+        """Return what a name stands for: the same as another name, or a value."""
+        if isinstance(value, ast.Name) and value.id != name:
+            return From(self.module.name, value.id)
+        return Constant(self.module.name, value)
 
     def _bind(self, name: str, binding: Binding, *, nested: bool) -> None:
         known = self.module.bindings.get(name)
@@ -336,9 +338,12 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
             return
 
 
-def _stored(target: ast.expr) -> list[str]:
-    """Return the names that an assignment binds; `Trainer.push_to_hub = ...` binds none."""
-    return [leaf.id for leaf in ast.walk(target) if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)]
+def _assigned_names(statement: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    """Yield the names that an assignment binds; `Trainer.push_to_hub = ...` binds none."""
+    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+        for leaf in ast.walk(target):
+            if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store):
+                yield leaf.id
 
 
 def _strings(value: ast.expr) -> frozenset[str] | None:

@@ -12,6 +12,7 @@ from holdfast.history.coverage import PACKAGES, is_covered, is_described, is_ext
 from holdfast.history.entries import ModuleEntry, Release
 from holdfast.history.functions import is_overload, read_function
 from holdfast.history.modules import (
+    Binding,
     ClassStatement,
     Constant,
     Elsewhere,
@@ -70,6 +71,12 @@ def _requirements(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     return sorted(always), {name: sorted(extras[name]) for name in sorted(extras)}
 
 
+def _is_in_covered_package(path: str) -> bool:
+    """True of a path below a package that the history covers."""
+    package, _, name = path.partition(".")
+    return package in PACKAGES and bool(name)
+
+
 class Describer:
     """Goes through the modules of a release and describes what their names stand for."""
 
@@ -80,22 +87,29 @@ class Describer:
         """Describe every module."""
         for module in (*self.package.files, *self.package.aliases):
             if not TESTS.search(module.rpartition(".")[0]) and is_covered(self.package.name, module):
-                self.release.modules[module] = self._module(module)
+                listed = is_listed(self.package.name, module) and not TESTS.search(module)
+                self.release.modules[module] = self._module(module) if listed else ModuleEntry(dynamic=True)
 
     def _module(self, module: str) -> ModuleEntry:
         there = self.package.aliases.get(module, module)
-        if not is_listed(self.package.name, module) or TESTS.search(module):
-            return ModuleEntry(dynamic=True)
         entry = ModuleEntry(dynamic=self.package.is_dynamic(there))
         for name, binding in (self.package.bindings(there) or {}).items():
-            if isinstance(binding, Submodule) and binding.path == f"{there}.{name}":
-                continue  # its own line tells of it
-            if isinstance(binding, From) and is_model(self.package.name, binding.module):
-                entry.names[name] = ""  # thousands of files that would have to be parsed
-            elif not name.startswith("__") or name == "__version__":
-                home = self._describe(name, self.package.resolve(there, name))
+            home = self._home(there, name, binding)
+            if home is not None:
                 entry.names[name] = "" if home == f"{module}.{name}" else home
         return entry
+
+    def _home(self, module: str, name: str, binding: Binding) -> str | None:
+        """Return the path that a module's name is described under, empty if it is not; None of a name that is not listed."""
+        match binding:
+            case Submodule(path=path) if path == f"{module}.{name}":
+                return None  # it has an entry of its own
+            case From(module=origin) if is_model(self.package.name, origin):
+                return ""  # thousands of files that would have to be parsed
+            case _ if name.startswith("__") and name != "__version__":
+                return None
+            case _:
+                return self._describe(name, self.package.resolve(module, name))
 
     def _describe(self, name: str, found: Found | None) -> str:
         """Describe what a name stands for, where that is covered; return its home, empty if it is not covered."""
@@ -104,14 +118,22 @@ class Describer:
                 return self._class(found)
             case FunctionStatement():
                 return self._function(found)
-            case Elsewhere(path=path):
-                return path if path.partition(".")[0] in PACKAGES and "." in path else ""
-            case Constant(value=ast.Attribute(value=ast.Name(id=instance), attr=method)) if method == name:
-                bound = self._method_of(found.module, instance, method)
+            case Elsewhere(path=path) if _is_in_covered_package(path):
+                return path
+            case Constant():
+                return self._constant(name, found)
+            case _:
+                return ""
+
+    def _constant(self, name: str, constant: Constant) -> str:
+        """Describe a value that is a method of an instance, or the table of reporters; return the home of the method."""
+        match constant.value:
+            case ast.Attribute(value=ast.Name(id=instance), attr=method) if method == name:
+                bound = self._method_of(constant.module, instance, method)
                 return self._function(bound) if bound else ""
-            case Constant(value=ast.Dict() as table) if name == REPORTERS:
-                names = [each.value for each in table.keys if isinstance(each, ast.Constant)]
-                self.release.enums[f"{found.module}.{name}"] = [str(each) for each in names]
+            case ast.Dict(keys=keys) if name == REPORTERS:
+                names = [str(each.value) for each in keys if isinstance(each, ast.Constant)]
+                self.release.enums[f"{constant.module}.{name}"] = names
                 return ""
             case _:
                 return ""

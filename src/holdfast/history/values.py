@@ -59,21 +59,27 @@ def enum_members(package: PackageModules, cls: ClassStatement) -> dict[str, str]
     """Return an enum's strings by the names of its members; None if a class is no enum of strings."""
     if not any(last_name(base) in ENUMS for base in cls.node.bases):
         return None
-    scope = ConstantFolder(package, cls.module)
-    members = {}
-    for statement in cls.node.body:
+    return _assigned_strings(ConstantFolder(package, cls.module), cls.node.body) or None
+
+
+def _assigned_strings(scope: ConstantFolder, body: Iterable[ast.stmt]) -> dict[str, str]:
+    """Return the strings that a class assigns to its names; a name may repeat an earlier one."""
+    strings: dict[str, str] = {}
+    for statement in body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(value))):
-                members[name] = value
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)) if other in members:
-                members[name] = members[other]
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)) if other in strings:
+                strings[name] = strings[other]
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                rewritten = scope.rewritten(value)
-                if isinstance(rewritten, ast.Constant) and isinstance(rewritten.value, str):
-                    members[name] = rewritten.value
+                if (text := string_of(scope.rewritten(value))) is not None:
+                    strings[name] = text
             case _:
                 pass
-    return members or None
+    return strings
+
+
+def string_of(node: ast.expr | None) -> str | None:
+    """Return the value of a string literal; None of anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def factory(scope: ConstantFolder, node: ast.expr) -> str:
@@ -107,10 +113,9 @@ def literal_choices(node: ast.expr | None) -> list[Any] | None:
     """
     values: list[Any] = []
     for each in _alternatives(node) if node else ():
-        parsed = ast.parse(each, mode="eval").body
-        match parsed:
+        match ast.parse(each, mode="eval").body:
             case ast.Subscript(value=base, slice=inner) if last_name(base) == "Literal":
-                values += constants(inner if isinstance(inner, ast.Tuple) else ast.Tuple([inner])) or []
+                values += constants(ast.Tuple(_elements(inner))) or []
             case ast.Constant(value=None):
                 pass
             case _:
@@ -189,7 +194,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _subscripted(base: ast.expr, inner: ast.expr) -> list[str]:
-    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    parts = _elements(inner)
     match last_name(base):
         case "Optional":
             return [*_alternatives(inner), "None"]
@@ -199,6 +204,11 @@ def _subscripted(base: ast.expr, inner: ast.expr) -> list[str]:
             return [f"Literal[{', '.join(map(ast.unparse, parts))}]"]
         case _:
             return [f"{_plain(base)}[{_listed(parts)}]"]
+
+
+def _elements(inner: ast.expr) -> list[ast.expr]:
+    """Return what stands between the brackets of a subscript."""
+    return inner.elts if isinstance(inner, ast.Tuple) else [inner]
 
 
 def _listed(parts: Iterable[ast.expr]) -> str:

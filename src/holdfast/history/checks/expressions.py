@@ -1,7 +1,7 @@
 """Expressions of a check as far as they can be understood without running them; `...` for the rest."""
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -57,18 +57,7 @@ class Expressions:
     def message(self, node: ast.expr) -> ast.expr:
         """Return an error's words, cut where they grow long."""
         reduced = self.reduced(node)
-        parts = reduced.values if isinstance(reduced, ast.JoinedStr) else [reduced]
-        kept: list[ast.expr] = []
-        room = LONGEST_MESSAGE
-        for part in parts:
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                text = part.value if len(part.value) <= room else f"{part.value[:room].rpartition(' ')[0]} …"
-                kept.append(ast.Constant(text))
-                room -= len(part.value)
-            else:
-                kept.append(part)
-            if room <= 0:
-                break
+        kept = list(_cut(reduced.values if isinstance(reduced, ast.JoinedStr) else [reduced]))
         return kept[0] if len(kept) == 1 and not isinstance(kept[0], ast.FormattedValue) else ast.JoinedStr(kept)
 
     def constant(self, node: ast.Constant) -> ast.expr:
@@ -95,10 +84,9 @@ class Expressions:
         """Return the expression that a module's name stands for: a constant, or the values of an enum's members."""
         match node:
             case ast.Name() if members := self.names.enum(node):
-                return ast.List([ast.Constant(each) for each in members.values()], ast.Load())
+                return ast.List(_constants(members.values()), ast.Load())
             case ast.Attribute(value=ast.Name() as enum, attr="__members__") if members := self.names.enum(enum):
-                keys: list[ast.expr | None] = [ast.Constant(each) for each in members]
-                return ast.Dict(keys, [ast.Constant(each) for each in members.values()])
+                return ast.Dict(list(_constants(members)), _constants(members.values()))
             case _:
                 constant = self.names.rewritten(node)
                 return constant if _is_literal(constant) and not _is_flag(constant) else UNKNOWN
@@ -138,16 +126,19 @@ class Expressions:
                 return UNKNOWN
 
     def _arguments(self, function: ast.expr, node: ast.Call) -> ast.expr:
-        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+        if _unpacks(node):
             return UNKNOWN
+        given = self._positional(node)
+        named = [ast.keyword(each.arg, self.reduced(each.value)) for each in node.keywords]
+        lost = any(map(is_unknown, (*given, *(each.value for each in named))))
+        return UNKNOWN if lost else ast.Call(function, given, named)
+
+    def _positional(self, node: ast.Call) -> list[ast.expr]:
         match node:
             case ast.Call(func=ast.Name(id="isinstance"), args=[value, kinds]):
-                given = [self.reduced(value), _short(kinds)]
+                return [self.reduced(value), _short(kinds)]
             case _:
-                given = [self.reduced(each) for each in node.args]
-        named = [ast.keyword(each.arg, self.reduced(each.value)) for each in node.keywords]
-        lost = any(map(is_unknown, given)) or any(is_unknown(each.value) for each in named)
-        return UNKNOWN if lost else ast.Call(function, given, named)
+                return [self.reduced(each) for each in node.args]
 
     def _version(self, version: ast.expr) -> ast.expr:
         match version:
@@ -165,44 +156,45 @@ class Expressions:
         named = [ast.keyword(name, ast.Constant(member)) for name, member in members.items()]
         return ast.Call(ast.Name("choice"), [value], named)
 
-    def operation(self, node: ast.expr) -> ast.expr:
-        """Return an operation; unknown where an operand is, but for `and` and `or`, which may be decided all the same."""
+    def junction(self, node: ast.BoolOp) -> ast.expr:
+        """Return a condition with `and` or `or`, which may be decided although an operand is unknown."""
+        return _joined(node.op, map(self.reduced, node.values))
+
+    def operation(self, node: ast.UnaryOp | ast.BinOp) -> ast.expr:
+        """Return an operation; unknown where an operand is."""
         match node:
-            case ast.BoolOp(op=op, values=values):
-                return _joined(op, [self.reduced(each) for each in values])
             case ast.UnaryOp(op=op, operand=operand):
                 return _or_unknown(ast.UnaryOp(op, self.reduced(operand)))
             case ast.BinOp(left=left, op=op, right=right):
                 return _or_unknown(ast.BinOp(self.reduced(left), op, self.reduced(right)))
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                return self._comparison(left, ops, others)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                parts = [self.reduced(each) for each in (test, body, orelse)]
-                return UNKNOWN if is_unknown(parts[0]) else ast.IfExp(*parts)
-            case _:
-                return UNKNOWN
 
-    def _comparison(self, left: ast.expr, ops: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> ast.expr:
-        operands = [self.reduced(each) for each in others]
+    def comparison(self, node: ast.Compare) -> ast.expr:
+        """Return a comparison; that of a text by `is` is one by `==`."""
+        operands = [self.reduced(each) for each in node.comparators]
         same: list[ast.cmpop] = [
             ast.Eq() if isinstance(op, ast.Is) and _is_text(operand) else op
-            for op, operand in zip(ops, operands, strict=True)
+            for op, operand in zip(node.ops, operands, strict=True)
         ]
-        return _or_unknown(ast.Compare(self.reduced(left), same, operands))
+        return _or_unknown(ast.Compare(self.reduced(node.left), same, operands))
 
-    def container(self, node: ast.expr) -> ast.expr:
-        """Return a container; its elements may be unknown."""
-        match node:
-            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-                if any(isinstance(each, ast.Starred) for each in elements):
-                    return UNKNOWN
-                parts = [self.reduced(each) for each in elements]
-                return ast.Set(parts) if isinstance(node, ast.Set) else type(node)(parts, ast.Load())
-            case ast.Dict(keys=keys, values=values) if all(keys):
-                names = [self.reduced(key) for key in keys if key]
-                return ast.Dict(list(names), [self.reduced(value) for value in values])
-            case _:
-                return UNKNOWN
+    def alternative(self, node: ast.IfExp) -> ast.expr:
+        """Return one of two values; unknown where the condition is."""
+        test, body, orelse = (self.reduced(each) for each in (node.test, node.body, node.orelse))
+        return UNKNOWN if is_unknown(test) else ast.IfExp(test, body, orelse)
+
+    def sequence(self, node: ast.List | ast.Tuple | ast.Set) -> ast.expr:
+        """Return a list, a tuple or a set; its elements may be unknown."""
+        if any(isinstance(each, ast.Starred) for each in node.elts):
+            return UNKNOWN
+        parts = [self.reduced(each) for each in node.elts]
+        return ast.Set(parts) if isinstance(node, ast.Set) else type(node)(parts, ast.Load())
+
+    def mapping(self, node: ast.Dict) -> ast.expr:
+        """Return a dictionary; its keys and values may be unknown."""
+        keys = [self.reduced(key) for key in node.keys if key]
+        if len(keys) < len(node.keys):  # `{**other}`
+            return UNKNOWN
+        return ast.Dict(list(keys), [self.reduced(value) for value in node.values])
 
     def _part(self, part: ast.expr) -> ast.expr:
         if not isinstance(part, ast.FormattedValue):
@@ -236,8 +228,12 @@ RULES: Final[Mapping[tuple[type[ast.expr], ...], Callable[[Expressions, Any], as
     (ast.Constant,): Expressions.constant,
     (ast.Name, ast.Attribute): Expressions.name,
     (ast.Call,): Expressions.call,
-    (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp): Expressions.operation,
-    (ast.List, ast.Tuple, ast.Set, ast.Dict): Expressions.container,
+    (ast.BoolOp,): Expressions.junction,
+    (ast.UnaryOp, ast.BinOp): Expressions.operation,
+    (ast.Compare,): Expressions.comparison,
+    (ast.IfExp,): Expressions.alternative,
+    (ast.List, ast.Tuple, ast.Set): Expressions.sequence,
+    (ast.Dict,): Expressions.mapping,
     (ast.JoinedStr,): Expressions.text,
     (ast.Subscript,): Expressions.subscript,
     (ast.GeneratorExp, ast.ListComp, ast.SetComp): Expressions.comprehension,
@@ -330,6 +326,29 @@ def _is_flag(node: ast.expr) -> bool:
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _cut(parts: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """Yield the parts of a text until it grows long; the last one is cut at a word."""
+    room = LONGEST_MESSAGE
+    for part in parts:
+        match part:
+            case ast.Constant(value=str(text)):
+                yield ast.Constant(text if len(text) <= room else f"{text[:room].rpartition(' ')[0]} …")
+                room -= len(text)
+            case _:
+                yield part
+        if room <= 0:
+            return
+
+
+def _constants(values: Iterable[str]) -> list[ast.expr]:
+    return [ast.Constant(each) for each in values]
+
+
+def _unpacks(call: ast.Call) -> bool:
+    """True of a call with `*` or `**`."""
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
 
 
 def _short(kinds: ast.expr) -> ast.expr:

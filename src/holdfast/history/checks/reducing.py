@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.history.checks.expressions import Expressions, Names
-from holdfast.history.checks.slices import may_raise_or_warn, sliced
+from holdfast.history.checks.slices import condition, may_raise_or_warn, sliced
 from holdfast.history.checks.targets import (
     checks_itself,
     forgotten,
@@ -63,15 +63,21 @@ def reduce_checks(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> s
         method: Its `__init__` or `__post_init__`.
         names: What the names of its module stand for.
     """
-    methods = {each.name: each for each in cls.body if isinstance(each, ast.FunctionDef)}
-    kept = _with_helpers(cls, methods, method.name, names)
-    hooks = [name for name in methods if HOOK.fullmatch(name)] if cls.bases else []
-    for hook in hooks:  # a base may call it
-        known = {each.name for each in kept}
-        kept += [each for each in _with_helpers(cls, methods, hook, names) if each.name not in known]
+    kept = _checking_methods(cls, method, names)
     if not cls.bases and not any(map(may_raise_or_warn, kept)):
         return None
     return "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in kept)
+
+
+def _checking_methods(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> Iterable[ast.FunctionDef]:
+    """Return a method, the hooks that a base's constructor may call, and the methods that they call, all reduced."""
+    methods = {each.name: each for each in cls.body if isinstance(each, ast.FunctionDef)}
+    hooks = filter(HOOK.fullmatch, methods) if cls.bases else ()
+    kept: dict[str, ast.FunctionDef] = {}
+    for main in (method.name, *hooks):
+        for each in _with_helpers(cls, methods, main, names):
+            kept.setdefault(each.name, each)
+    return kept.values()
 
 
 def _with_helpers(
@@ -101,16 +107,16 @@ class _Reducer:
     def function(self) -> ast.FunctionDef:
         """Return the method with the body that matters."""
         body = list(self._block(self.method.body))
-        spec = self.method.args
-        positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+        spec, reduced = self.method.args, self.expressions.reduced
+        own = [ast.arg("self")] if self._is_static() else []
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[ast.arg(name) for name in (*(("self",) if self._is_static() else ()), *positional)],
-            kwonlyargs=[ast.arg(each.arg) for each in spec.kwonlyargs],
-            vararg=spec.vararg and ast.arg(spec.vararg.arg),
-            kwarg=spec.kwarg and ast.arg(spec.kwarg.arg),
-            kw_defaults=[each and self.expressions.reduced(each) for each in spec.kw_defaults],
-            defaults=[self.expressions.reduced(each) for each in spec.defaults],
+            args=[*own, *map(_bare, spec.posonlyargs), *map(_bare, spec.args)],
+            kwonlyargs=[*map(_bare, spec.kwonlyargs)],
+            vararg=spec.vararg and _bare(spec.vararg),
+            kwarg=spec.kwarg and _bare(spec.kwarg),
+            kw_defaults=[each and reduced(each) for each in spec.kw_defaults],
+            defaults=[*map(reduced, spec.defaults)],
         )
         return ast.FunctionDef(self.method.name, arguments, body, [])
 
@@ -145,7 +151,7 @@ class _Reducer:
         test = self.expressions.reduced(node.test)
         body, orelse = list(self._block(node.body)), list(self._block(node.orelse))
         if body or orelse:
-            yield ast.If(test, body or [ast.Pass()], orelse)
+            yield condition(test, body, orelse)
 
     def _for(self, node: ast.For) -> Iterator[ast.stmt]:
         """Write out a loop over a written list; any other one is run an unknown number of times."""
@@ -244,22 +250,27 @@ class _Reducer:
 
     def _end(self, node: ast.Raise | ast.Assert | ast.Return) -> Iterator[ast.stmt]:
         match node:
-            case ast.Raise(exc=ast.Call(func=function, args=[message, *_])):
-                words = self.expressions.message(message)
-                yield ast.Raise(ast.Call(ast.Name(last_name(function)), [words], []))
-            case ast.Raise(exc=ast.Call(func=function) | (ast.Name() as function)):
-                yield ast.Raise(ast.Call(ast.Name(last_name(function)), [ast.Constant("")], []))
+            case ast.Raise(exc=error):
+                yield from self._raised(error)
             case ast.Assert(test=test):
                 words = self.expressions.message(node.msg or ast.Constant(""))
                 failed = ast.Call(ast.Name("AssertionError"), [words], [])
-                yield ast.If(self.expressions.reduced(test), [ast.Pass()], [ast.Raise(failed)])
+                yield condition(self.expressions.reduced(test), (), [ast.Raise(failed)])
             case ast.Return(value=ast.expr() as value):
                 yield from self._effects(value)
                 yield ast.Return(self._own_call(value) or self.expressions.reduced(value))
             case ast.Return():
                 yield node
+
+    def _raised(self, error: ast.expr | None) -> Iterator[ast.stmt]:
+        match error:
+            case ast.Call(func=function, args=[message, *_]):
+                words = self.expressions.message(message)
+            case ast.Call(func=function) | (ast.Name() as function):
+                words = ast.Constant("")
             case _:
                 return
+        yield ast.Raise(ast.Call(ast.Name(last_name(function)), [words], []))
 
     def _lost(self, node: ast.stmt) -> Iterator[ast.stmt]:
         """Forget all that a statement may change; what it defines is never looked into."""
@@ -292,6 +303,11 @@ def _leaves_early(node: ast.For) -> bool:
     return any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(node))
 
 
+def _bare(argument: ast.arg) -> ast.arg:
+    """Return a parameter without its annotation."""
+    return ast.arg(argument.arg)
+
+
 def _parameter_names(method: ast.FunctionDef) -> Iterator[str]:
     spec = method.args
     yield from (each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
@@ -305,24 +321,28 @@ def _bound_names(method: ast.FunctionDef) -> Iterator[str]:
 
 def _settled(cls: ast.ClassDef, names: Names) -> dict[str, ast.expr]:
     """Return the lists and tuples that a class holds under names of its own that are no fields, and its properties."""
-    found: dict[str, ast.expr] = {}
+    settled: dict[str, ast.expr] = {}
     for each in cls.body:
         match each:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 plain = names.rewritten(value)
                 if isinstance(plain, ast.List | ast.Tuple):
-                    found[name] = plain
+                    settled[name] = plain
             case ast.FunctionDef(name=name, decorator_list=[ast.Name(id="property")]):
-                match [part for part in each.body if not _is_docstring(part)]:
-                    case [ast.Return(value=ast.Attribute(value=ast.Name(id="self"), attr=held) as value)] if (
-                        held != name
-                    ):
-                        found[name] = value
-                    case _:
-                        pass
+                if attribute := _returned_attribute(each):
+                    settled[name] = attribute
             case _:
                 pass
-    return found
+    return settled
+
+
+def _returned_attribute(method: ast.FunctionDef) -> ast.expr | None:
+    """Return the other attribute of `self` that a property does nothing but return."""
+    match [part for part in method.body if not _is_docstring(part)]:
+        case [ast.Return(value=ast.Attribute(value=ast.Name(id="self"), attr=held) as value)] if held != method.name:
+            return value
+        case _:
+            return None
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -10,9 +10,13 @@ def forgotten(targets: Iterable[ast.expr | None]) -> Iterator[ast.stmt]:
     """Yield statements that forget what names hold."""
     for target in targets:
         match target:
-            case ast.Name() | ast.Attribute(value=ast.Name(id="self" | "args" | "config")):
-                yield ast.Assign([target], UNKNOWN)
-            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr="args")):
+            case (
+                ast.Name()
+                | ast.Attribute(
+                    value=ast.Name(id="self" | "args" | "config")
+                    | ast.Attribute(value=ast.Name(id="self"), attr="args")
+                )
+            ):
                 yield ast.Assign([target], UNKNOWN)
             case ast.Subscript(value=value, ctx=ast.Store()) if _is_holder(value):
                 holder = ast.parse(ast.unparse(value), mode="eval").body

@@ -68,29 +68,41 @@ def _write_homes(homes: Mapping[str, list[str]]) -> str:
 
 def _write_parts(node: Node, newest: int, heads: Heads) -> dict[str, Any]:
     """Return the values and parts of a class, a function, a method or a command line."""
-    parameters, spans = node.parts.get("p", {}), node.exists.spans()
+    parameters, spans, order = node.parts.get("p", {}), node.exists.spans(), _order(node)
     homes = {name: home for name, part in parameters.items() if (home := _inherited_from(name, part, heads))}
-    order = _order(node)
     inherited = _write_inherited(parameters, [name for name in order if name in homes], homes, newest)
     own = [name for name in order if name not in homes]
-    placed = [name for groups in inherited.values() for names in groups.values() for name in names.split(" ")]
-    written = {**_written(node, (key for key in node.values if key != "o")), **_write_order(node, [*placed, *own])}
-    if inherited:
-        written["i"] = inherited
-    if own:
-        written["p"] = {name: _write_parameter(parameters[name], newest, spans) for name in own}
-    if node.parts.get("m"):
-        written["m"] = {
-            name: {**_write_ranges(part, newest, spans), **_write_parts(part, newest, heads)}
-            for name, part in _sorted(node, "m")
-        }
-    if node.texts:
-        written["x"] = [
-            [ranges, method, lines]
-            for method, text in sorted(node.texts.items())
-            for ranges, lines in text.write(newest)
-        ]
-    return written
+    more = {
+        "i": inherited,
+        "p": {name: _write_parameter(parameters[name], newest, spans) for name in own},
+        "m": _write_methods(node, newest, heads),
+        "x": _write_texts(node, newest),
+    }
+    return {
+        **_written(node, node.values.keys() - {"o"}),
+        **_write_order(node, [*_inherited_names(inherited), *own]),
+        **{key: written for key, written in more.items() if written},
+    }
+
+
+def _inherited_names(inherited: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield the names of inherited parameters in the order in which they are written."""
+    return (name for groups in inherited.values() for names in groups.values() for name in names.split(" "))
+
+
+def _write_methods(node: Node, newest: int, heads: Heads) -> dict[str, Any]:
+    spans = node.exists.spans()
+    return {
+        name: {**_write_ranges(part, newest, spans), **_write_parts(part, newest, heads)}
+        for name, part in _sorted(node, "m")
+    }
+
+
+def _write_texts(node: Node, newest: int) -> list[list[str]]:
+    """Return the pieces of a class's programs: ranges, the method, and the lines."""
+    return [
+        [ranges, method, lines] for method, text in sorted(node.texts.items()) for ranges, lines in text.write(newest)
+    ]
 
 
 def _order(node: Node) -> list[str]:
@@ -164,17 +176,19 @@ def _write_ranges(part: Node, newest: int, whole: Spans) -> dict[str, str]:
 
 def _inherited_from(name: str, part: Node, heads: Heads) -> str:
     """Return the class that a parameter is inherited from, if it is all the while as that class has it; else nothing."""
-    if "h" not in part.values:
+    homes = {home for _, _, home in part.values.get("h", Column()).runs}
+    if len(homes) != 1:
         return ""
-    homes = {home for _, _, home in part.values["h"].runs}
-    home = min(homes)
-    source = heads.get(f"c {home}") if len(homes) == 1 else None
-    theirs = source.parts.get("p", {}).get(name) if source else None
-    if theirs is None:
-        return ""
+    home: str = homes.pop()
+    theirs = heads.get(f"c {home}", Node()).parts.get("p", {}).get(name)
+    return home if theirs and _is_inherited(part, theirs) else ""
+
+
+def _is_inherited(part: Node, theirs: Node) -> bool:
+    """True if a parameter is, wherever it exists, as another class has it."""
     spans = part.exists.spans()
     same = all(theirs.values[key].within(spans) == part.values[key].runs for key in OWN)
-    return home if same and _warned(theirs, spans) == _warned(part, spans) else ""
+    return same and _warned(theirs, spans) == _warned(part, spans)
 
 
 def _warned(part: Node, spans: Spans) -> dict[Any, list[ValueRun]]:

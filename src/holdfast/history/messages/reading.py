@@ -105,16 +105,22 @@ def _statement_messages(statement: ast.stmt, error: str) -> Iterator[tuple[str, 
             yield SPELLED.get(last_name(raised), last_name(raised)), message, False
         case ast.Assert(msg=ast.expr() as message):
             yield "AssertionError", message, False
-        case ast.Expr(value=ast.Call(func=called, args=[message, *others]) as call):
-            name = dotted(called) or ""
-            if name in WARN:
-                yield _category(call), message, False
-            elif isinstance(called, ast.Attribute) and called.attr in LOGGED and last_name(called.value) in LOGGERS:
-                yield LOGGED[called.attr], message, bool(others)
-            elif error and ast.unparse(called) == "super().__init__":
-                yield error, message, False
+        case ast.Expr(value=ast.Call(args=[_, *_]) as call):
+            yield from _call_messages(call, error)
         case _:
             return
+
+
+def _call_messages(call: ast.Call, error: str) -> Iterator[tuple[str, ast.expr, bool]]:
+    """Likewise of a call: a warning, a line of a logger, or the message that an exception gives its base."""
+    called = call.func
+    message, *values = call.args
+    if dotted(called) in WARN:
+        yield _category(call), message, False
+    elif isinstance(called, ast.Attribute) and called.attr in LOGGED and last_name(called.value) in LOGGERS:
+        yield LOGGED[called.attr], message, bool(values)
+    elif error and ast.unparse(called) == "super().__init__":
+        yield error, message, False
 
 
 def _category(call: ast.Call) -> str:
@@ -128,29 +134,44 @@ def _error(statement: ast.ClassDef) -> str:
 
 
 def _assigned(function: FunctionNode) -> dict[str, tuple[ast.expr, ...]]:
-    """Return the texts that a function puts into names; of one that grows, the beginning, and a hole.
+    """Return the texts that a function assigns to names; of one that grows, the beginning, and a hole.
 
     A name that is given something else too, as a parameter for one, may also stand for a hole.
     """
-    found: dict[str, tuple[ast.expr, ...]] = {}
-    grown: set[str] = set()
-    given = Counter(each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
-    for node in ast.walk(function):
+    nodes = list(ast.walk(function))
+    grown = {each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)}
+    bound = Counter(_bound_names(function))
+    return {
+        name: _with_holes(texts, grows=name in grown, others=bound[name] - len(texts))
+        for name, texts in _texts_by_name(nodes).items()
+    }
+
+
+def _bound_names(function: FunctionNode) -> Iterator[str]:
+    """Yield the parameters of a function, and each name as often as it is given a value."""
+    yield from (each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
+    yield from (
+        each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    )
+
+
+def _texts_by_name(nodes: Iterable[ast.AST]) -> dict[str, tuple[ast.expr, ...]]:
+    """Return the texts that are assigned to each name, in their order."""
+    texts: dict[str, tuple[ast.expr, ...]] = {}
+    for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_text(value):
-                found[name] = (*found.get(name, ()), value)
-            case ast.AugAssign(target=ast.Name(id=name)):
-                grown.add(name)
-            case ast.Name(id=name, ctx=ast.Store()):
-                given[name] += 1
+                texts[name] = (*texts.get(name, ()), value)
             case _:
                 pass
-    for name in grown & set(found):
-        found[name] = tuple(ast.BinOp(value, ast.Add(), COMPUTED) for value in found[name])
-    return {
-        name: values if name in grown or given[name] <= len(values) else (*values, COMPUTED)
-        for name, values in found.items()
-    }
+    return texts
+
+
+def _with_holes(texts: tuple[ast.expr, ...], *, grows: bool, others: int) -> tuple[ast.expr, ...]:
+    """Return the texts that a name may stand for, with holes for what is added to them, or is assigned besides."""
+    if grows:
+        return tuple(ast.BinOp(text, ast.Add(), COMPUTED) for text in texts)
+    return (*texts, COMPUTED) if others > 0 else texts
 
 
 def _is_text(node: ast.expr) -> bool:

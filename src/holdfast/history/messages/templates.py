@@ -4,7 +4,7 @@ import ast
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Final
 
 from holdfast.catalog.messages.templates import HOLE, literal_words
@@ -56,23 +56,27 @@ def _texts(node: ast.expr, lookup: ExpressionLookup, depth: int) -> Iterator[str
     match node:
         case ast.Constant(value=value):
             yield str(value).replace(HOLE, "")
-        case ast.JoinedStr(values=values):
-            yield from _joined(values, lookup, depth)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from _joined([left, right], lookup, depth)
-        case ast.BinOp(left=left, op=ast.Mod()):
-            yield from map(_percent, _texts(left, lookup, depth))
-        case ast.Call():
-            yield from _called(node, lookup, depth)
+        case ast.JoinedStr() | ast.BinOp(op=ast.Add()):
+            yield from _joined(_summands(node), lookup, depth)
+        case ast.BinOp(op=ast.Mod()) | ast.Call():
+            yield from _formatting(node, lookup, depth)
         case ast.IfExp(body=body, orelse=other):
-            yield from _texts(body, lookup, depth)
-            yield from _texts(other, lookup, depth)
+            yield from chain(_texts(body, lookup, depth), _texts(other, lookup, depth))
         case ast.Name(id=name) | ast.FormattedValue(value=ast.Name(id=name)) if depth:
-            others = _without(lookup, name)
-            found = [text for value in lookup(name) for text in _texts(value, others, depth - 1)]
-            yield from found or (HOLE,)
+            yield from _named(name, lookup, depth - 1)
         case _:
             yield HOLE
+
+
+def _summands(node: ast.JoinedStr | ast.BinOp) -> list[ast.expr]:
+    return node.values if isinstance(node, ast.JoinedStr) else [node.left, node.right]
+
+
+def _named(name: str, lookup: ExpressionLookup, depth: int) -> Iterator[str]:
+    """Yield the texts that a name may stand for; a hole where there is none."""
+    others = _without(lookup, name)
+    texts = [text for value in lookup(name) for text in _texts(value, others, depth)]
+    yield from texts or (HOLE,)
 
 
 def _without(lookup: ExpressionLookup, name: str) -> ExpressionLookup:
@@ -85,8 +89,11 @@ def _joined(parts: Iterable[ast.expr], lookup: ExpressionLookup, depth: int) -> 
     yield from map("".join, islice(product(*choices), MOST))
 
 
-def _called(node: ast.Call, lookup: ExpressionLookup, depth: int) -> Iterator[str]:
+def _formatting(node: ast.BinOp | ast.Call, lookup: ExpressionLookup, depth: int) -> Iterator[str]:
+    """Yield the texts of an expression that formats or strips one."""
     match node:
+        case ast.BinOp(left=left):
+            yield from map(_percent, _texts(left, lookup, depth))
         case ast.Call(func=ast.Attribute(value=value, attr="format")):
             yield from map(_formatted, _texts(value, lookup, depth))
         case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in SHORTENING:
