@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from ..calls import RaisedCall, attempt, shorten_error
 
 NEAR = 3
 """Names that are proposed for one that does not exist."""
+NAMING = ("task", "group", "class")
+"""Keys of a file that defines a task or a group."""
 Problem = dict[str, Any]
 
 
@@ -37,10 +40,7 @@ class TaskRegistry:
     def members(self, name: str) -> list[Any]:
         """Return the direct members of a group or a tag: names, or tasks that are written out."""
         entry = self.manager.task_index[name]
-        if entry.kind is Kind.TAG:
-            return sorted(entry.tags)
-        listed = (entry.cfg or {}).get("task") if entry.kind is Kind.GROUP else None
-        return listed if isinstance(listed, list) else []
+        return sorted(entry.tags) if entry.kind is Kind.TAG else _listed(entry)
 
     def configs(self, name: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the names and settings of the tasks that a name stands for.
@@ -60,13 +60,11 @@ class TaskRegistry:
         if entry.kind in (Kind.TASK, Kind.PY_TASK):
             yield name, entry.cfg or {}
         for member in self.members(name):
-            if isinstance(member, str):
-                yield from self.configs(member, (*above, name))
-            else:
-                named = member.get("task") or member.get("group")
+            named = _name_of(member)
+            if not isinstance(member, str):
                 yield str(named), member
-                if isinstance(named, str):
-                    yield from self.configs(named, (*above, name))
+            if isinstance(named, str):
+                yield from self.configs(named, (*above, name))
 
 
 def find_tasks(specs: list[dict[str, Any]], *, allow_code: bool) -> tuple[TaskRegistry, list[Problem]]:
@@ -97,31 +95,41 @@ def _read_local(name: str, path: Path, local: dict[str, Any], problems: list[Pro
     """Add the tasks of a file or a folder; return those that are meant: of a folder, all that are in no group of it."""
     files = [path] if path.is_file() else sorted(path.rglob("*.yaml"))
     index: dict[str, Any] = {}
+    problems += _read_files(name, files, index)
+    if path.is_file() and index:
+        _add_neighbours(path, local)
+    local.update(index)
+    if not index and name not in map(itemgetter("name"), problems):
+        problems.append(
+            {"name": name, "what": f"{name} names no task: it has no `task` and no `group`", "kind": "none"}
+        )
+    return _outermost(index)
+
+
+def _read_files(name: str, files: list[Path], index: dict[str, Any]) -> Iterator[Problem]:
+    """Add the tasks of files to an index, and yield what is wrong with the files."""
     for file in files:
         config = attempt(partial(load_yaml, file, resolve_func=False))
         if isinstance(config, RaisedCall):
             because = shorten_error(config.error) or type(config.error).__name__
-            problems.append({"name": name, "what": f"{file} cannot be read: {because}", "kind": "broken"})
+            yield {"name": name, "what": f"{file} cannot be read: {because}", "kind": "broken"}
         elif what := _misnamed(config):
-            problems.append({"name": name, "what": f"{file}: {what}", "kind": "broken"})
-        elif "task" in config or "group" in config or "class" in config:
+            yield {"name": name, "what": f"{file}: {what}", "kind": "broken"}
+        elif not config.keys().isdisjoint(NAMING):
             TaskIndex.process_cfg(config, file, index)
-    if path.is_file() and index:
-        _add_neighbours(path, local)
-    local.update(index)
-    if not index and not any(each["name"] == name for each in problems):
-        problems.append(
-            {"name": name, "what": f"{name} names no task: it has no `task` and no `group`", "kind": "none"}
-        )
+
+
+def _outermost(index: dict[str, Any]) -> list[str]:
+    """Return the tasks and groups that are in no group; of groups that contain one another, all."""
     members = set(_named_members(index))
     tasks = [each for each, entry in index.items() if entry.kind is not Kind.TAG]
-    return [each for each in tasks if each not in members] or tasks  # of groups that contain one another, all
+    return [each for each in tasks if each not in members] or tasks
 
 
 def _misnamed(config: dict[str, Any]) -> str:
     """Return what is wrong with the name of a task or a group; empty if nothing is."""
     key = "group" if "group" in config and "class" not in config else "task"
-    meant = not config.keys().isdisjoint(("task", "group", "class"))
+    meant = not config.keys().isdisjoint(NAMING)
     name = config.get(key)
     return f"`{key}` is {name!r}, and not a name" if meant and not isinstance(name, str) else ""
 
@@ -139,24 +147,27 @@ def _add_tasks(file: Path, index: dict[str, Any]) -> None:
 def _named_members(index: dict[str, Any]) -> Iterator[str]:
     """Yield the names that groups give to their members."""
     for entry in index.values():
-        listed = (entry.cfg or {}).get("task") if entry.kind is Kind.GROUP else None
-        for member in listed if isinstance(listed, list) else ():
-            named = member if isinstance(member, str) else member.get("task") or member.get("group")
-            if isinstance(named, str):
-                yield named
+        yield from (named for member in _listed(entry) if isinstance(named := _name_of(member), str))
+
+
+def _listed(entry: Any) -> list[Any]:
+    """Return the members that a group lists; none of anything else."""
+    listed = (entry.cfg or {}).get("task") if entry.kind is Kind.GROUP else None
+    return listed if isinstance(listed, list) else []
+
+
+def _name_of(member: Any) -> Any:
+    """Return the name of a member, which is a name or a task that is written out."""
+    return member if isinstance(member, str) else member.get("task") or member.get("group")
 
 
 def _problems_of(name: str, task: str, registry: TaskRegistry, *, allow_code: bool) -> Iterator[Problem]:
-    index = registry.manager.task_index
-    if task not in index:
+    """Yield what is wrong with a task or a group; `name` is how the user named it."""
+    if task not in registry.manager.task_index:
         near = get_close_matches(task, registry.manager.all_tasks, n=NEAR)
         yield {"name": name, "what": f"lm-eval has no task {task!r}", "kind": "unknown", "near": near}
         return
-    for member in registry.members(task):
-        if isinstance(member, str) and member not in index:
-            near = get_close_matches(member, list(index), n=NEAR)
-            what = f"the group {task} names a task that does not exist: {member!r}"
-            yield {"name": name, "what": what, "kind": "unknown", "near": near}
+    yield from _unknown_members(name, task, registry)
     try:
         unsafe = [each for each, config in registry.configs(task) if config.get("unsafe_code")]
     except CircularGroupError as error:
@@ -165,3 +176,13 @@ def _problems_of(name: str, task: str, registry: TaskRegistry, *, allow_code: bo
     if unsafe and not allow_code:
         of = "" if unsafe == [task] else f" ({', '.join(dict.fromkeys(unsafe))})"
         yield {"name": name, "what": f"{task}{of} runs code that the model writes, on this machine", "kind": "code"}
+
+
+def _unknown_members(name: str, group: str, registry: TaskRegistry) -> Iterator[Problem]:
+    """Yield the members of a group that do not exist."""
+    index = registry.manager.task_index
+    for member in registry.members(group):
+        if isinstance(member, str) and member not in index:
+            near = get_close_matches(member, list(index), n=NEAR)
+            what = f"the group {group} names a task that does not exist: {member!r}"
+            yield {"name": name, "what": what, "kind": "unknown", "near": near}

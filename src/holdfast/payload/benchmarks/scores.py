@@ -1,7 +1,7 @@
 """The values of a task's metrics: of each row, if the metric is a mean over rows; else of resamples of the rows."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -75,19 +75,40 @@ def measure(aggregate: Callable[[Any], Any], items: list[Any], value: float) -> 
 
 def _measures(aggregate: Callable[[Any], Any], items: list[Any]) -> tuple[str, list[tuple[float, float]] | None]:
     """Return how rows combine, and the value and the weight of each; None if that is not known of the metric."""
-    if aggregate in (known.mean, known.nanmean) and all(each is None or _is_number(each) for each in items):
-        return "mean", [(0.0, 0.0) if each is None or math.isnan(each) else (float(each), 1.0) for each in items]
-    if aggregate is known.perplexity:
-        return "exp of mean", [(0.0, 0.0) if each is None else (-float(each), 1.0) for each in items]
-    if aggregate in (known.weighted_perplexity, known.bits_per_byte):
-        unit = LN_2 if aggregate is known.bits_per_byte else 1.0
-        pairs = [(0.0, 0.0) if each is None else (-float(each[0]) / unit, float(each[1])) for each in items]
-        return "mean" if aggregate is known.bits_per_byte else "exp of mean", pairs
-    return "none", None
+    form, measure_item = FORMS.get(aggregate, ("none", None))
+    if measure_item is None or (measure_item is _mean_item and not all(map(_is_number_or_none, items))):
+        return "none", None
+    return form, [(0.0, 0.0) if each is None else measure_item(each) for each in items]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | np.number | np.bool_)
+def _is_number_or_none(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.number | np.bool_ | None)
+
+
+def _mean_item(item: Any) -> tuple[float, float]:
+    return (0.0, 0.0) if math.isnan(item) else (float(item), 1.0)
+
+
+def _perplexity_item(item: Any) -> tuple[float, float]:
+    return -float(item), 1.0
+
+
+def _weighted_item(item: Any) -> tuple[float, float]:
+    return -float(item[0]), float(item[1])
+
+
+def _bits_item(item: Any) -> tuple[float, float]:
+    return -float(item[0]) / LN_2, float(item[1])
+
+
+FORMS: Mapping[Callable[[Any], Any], tuple[str, Callable[[Any], tuple[float, float]]]] = {
+    known.mean: ("mean", _mean_item),
+    known.nanmean: ("mean", _mean_item),
+    known.perplexity: ("exp of mean", _perplexity_item),
+    known.weighted_perplexity: ("exp of mean", _weighted_item),
+    known.bits_per_byte: ("mean", _bits_item),
+}
+"""How the rows of lm-eval's metrics combine, and the value and the weight of a row."""
 
 
 def _resample(aggregate: Callable[[Any], Any], items: list[Any]) -> list[float | None]:
@@ -110,16 +131,20 @@ def _aggregated(aggregate: Callable[[Any], Any], items: list[Any], chosen: Any) 
 
 def describe_sample(task: Any, sample: dict[str, Any]) -> dict[str, Any]:
     """Return a row as people read it: what the model answered, and what is right."""
-    arguments, target = sample["arguments"], sample["target"]
-    answer, reference = sample["filtered_resps"][0], str(target)
+    answer, reference = sample["filtered_resps"][0], str(sample["target"])
     if task.OUTPUT_TYPE == "multiple_choice":
-        values = [each[0] for each in sample["filtered_resps"]]
-        side = 0 if getattr(task, "multiple_input", 0) else 1
-        options = [str(each[side]).strip() for each in arguments]
-        answer = options[int(np.argmax(values))]
-        reference = options[target] if isinstance(target, int) and 0 <= target < len(options) else reference
+        answer, reference = _chosen_option(task, sample)
     return {
         "row": sample["doc_id"],
         "answer": answer if isinstance(answer, str) else "",
         "reference": reference,
     }
+
+
+def _chosen_option(task: Any, sample: dict[str, Any]) -> tuple[str, str]:
+    """Return the option that a model found the most likely, and the right one."""
+    values, target = [each[0] for each in sample["filtered_resps"]], sample["target"]
+    side = 0 if getattr(task, "multiple_input", 0) else 1
+    options = [str(each[side]).strip() for each in sample["arguments"]]
+    is_place = isinstance(target, int) and 0 <= target < len(options)
+    return options[int(np.argmax(values))], options[target] if is_place else str(target)

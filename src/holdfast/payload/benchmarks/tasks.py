@@ -136,12 +136,16 @@ class LoadedTasks:
         metrics = {task: result for (task, of), result in self.results.items() if of == model}
         found: dict[str, dict[str, float]] = {}
         for name, group in self.groups.items():
-            tasks = [task.task_name for task in group.get_all_tasks()]
-            if group.has_aggregation and all(task in metrics for task in tasks):
+            tasks = {task.task_name for task in group.get_all_tasks()}
+            if group.has_aggregation and tasks <= metrics.keys():
                 values = group.aggregate(metrics)
-                kept = {key: value for key, value in values.items() if "," in key and "_stderr," not in key}
-                found[name] = {key: float(value) for key, value in kept.items()}
+                found[name] = {key: float(value) for key, value in values.items() if _is_value(key)}
         return found
+
+
+def _is_value(key: str) -> bool:
+    """True of a metric with its filter, as `acc,none`; its standard error is none."""
+    return "," in key and "_stderr," not in key
 
 
 def load_tasks(registry: TaskRegistry, few_shot: int | None, seed: int) -> tuple[LoadedTasks, list[dict[str, Any]]]:

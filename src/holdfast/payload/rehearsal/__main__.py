@@ -38,7 +38,7 @@ WORKED_OUT = (("transformers.conversion_mapping", "get_checkpoint_conversion_map
 
 
 def main(wanted: list[str]) -> None:
-    """Serve until the input is closed."""
+    """Import the libraries, then serve until the input is closed."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print while they are imported is no answer
     begin_package()
@@ -51,6 +51,11 @@ def main(wanted: list[str]) -> None:
     prepare()
     facts = {"python": sys.version.split()[0], "versions": versions(), "no_sandbox": no_sandbox}
     say(answers, "ready", elapsed_s=time.perf_counter() - began_s, **facts)
+    serve(answers)
+
+
+def serve(answers: TextIO) -> None:
+    """Start a process for each request until the input is closed; then end all of them."""
     children: dict[int, str] = {}
     rest = b""
     while True:

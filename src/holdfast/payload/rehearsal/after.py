@@ -34,28 +34,42 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
     folders = find_models(part_request.inside)
     events.fact("saved", folders=[str(each.relative_to(part_request.inside)) for each in folders])
     facts = read_facts(part_request)
-    trainings = [each for each in facts if each["about"] == "trained"]
-    trained = trainings[-1] if trainings else None
-    pushed = any(each["about"] == "push" for each in facts)
-    saved = bool(folders) or pushed or _has_weights(part_request.inside)
+    saved = bool(folders or _about(facts, "push")) or _has_weights(part_request.inside)
     predictions.judge()
-    if trained is None:
+    if not _about(facts, "trained"):
         loops.judge(part_request, events, saved=saved)
     elif _lacks_model(facts, part_request.inside, events, saved=saved):
         return
-    final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
+    _look_at_final(_final(folders), facts, part_request, events)
+
+
+def _final(folders: Sequence[Path]) -> Sequence[Path]:
+    """Return the folders that are no checkpoints; if all are, the first."""
+    return [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
+
+
+def _look_at_final(
+    final: Sequence[Path], facts: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
+) -> None:
+    """Judge and use what was saved at the end; `facts` are all that were recorded."""
+    trainings = _about(facts, "trained")
     saved_adapters.look(final, trainings or loops.adapter_trainings(), part_request, events)
-    if trained is not None:
-        look_at_bodies(final, trained, events)
+    if trainings:
+        look_at_bodies(final, trainings[-1], events)
     for folder in final[:MOST]:
-        if trained is not None and saved_adapters.is_for_another_task(folder, trained, events):
-            continue
-        model = load(folder, events)
-        if model is not None:
-            write_words(model, folder, events)
-            keep_whole(model, folder, part_request)
-    if trained is not None and final and not pushed:
+        _use(folder, trainings, part_request, events)
+    if trainings and final and not _about(facts, "push"):
         look_for_tokenizer(final, part_request, events)
+
+
+def _use(folder: Path, trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter) -> None:
+    """Load a model, have it write a few words, and keep it for the export."""
+    if trainings and saved_adapters.is_for_another_task(folder, trainings[-1], events):
+        return
+    model = load(folder, events)
+    if model is not None:
+        write_words(model, folder, events)
+        keep_whole(model, folder, part_request)
 
 
 def keep_whole(model: Any, folder: Path, part_request: PartRequest) -> None:
@@ -92,6 +106,10 @@ def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:
     return [each for each in records if each.get("event") == "fact" and "about" in each]
 
 
+def _about(facts: Sequence[Mapping[str, Any]], subject: str) -> list[Mapping[str, Any]]:
+    return [each for each in facts if each["about"] == subject]
+
+
 def _object(line: str) -> Mapping[str, Any]:
     """Return an event; an empty one of a line that is none, which the script has written itself."""
     with suppress(ValueError, RecursionError):
@@ -111,8 +129,8 @@ def _weights(base: Path) -> Iterator[Path]:
 
 
 def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, events: EventWriter, *, saved: bool) -> bool:
-    """True if nothing at all was saved of what trainers trained; tell of that, and of a last training that was not."""
-    trainings = [each for each in facts if each["about"] == "trained"]
+    """True if nothing at all was saved of what trainers trained; report that, and a last training that was not saved."""
+    trainings = _about(facts, "trained")
     if not saved:
         because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
         fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
@@ -121,15 +139,15 @@ def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, events: EventWr
         because = f"the script trains {len(trainings)} times, and saves or pushes nothing of the last training"
         events.warning("no-checkpoint-saved", "save", because)  # which may have been no better than one before
     folders = find_models(base)
-    if len(folders) == len(list(_weights(base))) and not any(each["about"] == "push" for each in facts):
+    if len(folders) == len(list(_weights(base))) and not _about(facts, "push"):
         saved_adapters.look_for_whole(folders, trainings, events)
     return not saved
 
 
 def _keeps_last(facts: Sequence[Mapping[str, Any]], base: Path) -> bool:
     """True if anything that may hold weights was written or pushed since the last training began."""
-    begun = [float(each["at"]) for each in facts if each["about"] == "trains"]
-    if not begun or any(each["about"] == "push" and float(each["at"]) >= begun[-1] for each in facts):
+    begun = [float(each["at"]) for each in _about(facts, "trains")]
+    if not begun or any(float(each["at"]) >= begun[-1] for each in _about(facts, "push")):
         return True
     return any(each.stat().st_mtime >= begun[-1] for each in _weights(base))
 

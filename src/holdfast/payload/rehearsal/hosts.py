@@ -118,7 +118,14 @@ def _tried(tree: ast.AST) -> Iterator[str]:
 def _imported(tree: ast.AST) -> Iterator[str]:
     """Yield the hosts whose modules are imported somewhere in a piece of a program."""
     for node in ast.walk(tree):
-        names = [each.name for each in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or "", *(f"{node.module}.{each}" for each in names)]
-        yield from (host for host in HOSTS if any(f"{name}.".startswith(f"{host}.") for name in names))
+        names = [f"{name}." for name in _imported_names(node)]
+        yield from (host for host in HOSTS if any(name.startswith(f"{host}.") for name in names))
+
+
+def _imported_names(node: ast.AST) -> list[str]:
+    """Return the names of the modules that a statement may import."""
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or "", *(f"{node.module}.{each.name}" for each in node.names)]
+    return []

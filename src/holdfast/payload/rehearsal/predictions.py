@@ -112,24 +112,21 @@ class Predictions:
         """Take the place of a model's call, and look at what it is given and what becomes of it."""
         output = original(model, *args, **kwargs)
         kind, given = _kind_of(model), _by_name(model, args, kwargs)
-        tokens: Any = given.get("input_ids")
-        if not torch.is_grad_enabled() or not _are_rows(tokens) or not kind:
-            return output
+        if torch.is_grad_enabled() and _are_rows(given.get("input_ids")) and kind:
+            self._look_at_call(model, kind, given, output)
+        return output
+
+    def _look_at_call(self, model: Any, kind: str, given: dict[str, Any], output: Any) -> None:
+        """Look at a call that computes gradients: `kind` is the model's, `given` what it was given by name."""
+        tokens: Any = given["input_ids"]
         mask: Any = given.get("attention_mask")
-        has_mask = torch.is_tensor(mask) and mask.shape == tokens.shape
-        attended = mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool)
-        if mask is None:
-            attended = ~_padded(tokens, _paddings(model))
-        batch = ModelInput(tokens, attended, self._own_place(sys._getframe(1)))
-        if has_mask:
+        batch = ModelInput(tokens, _attended(model, tokens, mask), self._own_place(sys._getframe(1)))
+        if _is_like(mask, tokens):
             self._look_at_mask(batch)
         if kind != "other":
-            labels: Any = given.get("labels")
-            own = _are_rows(labels) and labels.shape == tokens.shape and given.get("shift_labels") is None
             is_known = type(_inner(model)).forward.__module__.startswith(LIBRARIES)
             ahead = NEXT if kind == "causal" else 0
-            self._watch(batch, labels if own else None, output, ahead=ahead, is_known=is_known)
-        return output
+            self._watch(batch, _own_labels(given), output, ahead=ahead, is_known=is_known)
 
     def _own_place(self, frame: FrameType | None) -> tuple[str, int] | None:
         """Return the file and the line of a call, where the script's own lines made it."""
@@ -203,7 +200,6 @@ class Predictions:
         if ahead:
             wrong = trained[:, :-ahead] & ~near[:, :-ahead] & (targets[:, :-ahead] != batch.tokens[:, ahead:])
             self.foreign += int(wrong.sum())
-        if ahead:
             distance = _distance(batch, targets)
             if distance is not None and (distance, compared_by) in WRONG:
                 because, fix = WRONG[distance, compared_by]
@@ -255,6 +251,24 @@ def _kind_of(model: Any) -> str:
 def _are_rows(tokens: Any) -> bool:
     """True of rows of whole numbers."""
     return torch.is_tensor(tokens) and tokens.dim() == MATRIX and not tokens.is_floating_point()
+
+
+def _is_like(other: Any, tokens: Any) -> bool:
+    return torch.is_tensor(other) and bool(other.shape == tokens.shape)
+
+
+def _attended(model: Any, tokens: Any, mask: Any) -> Any:
+    """Return which tokens are no padding: bool, (rows, tokens)."""
+    if mask is None:
+        return ~_padded(tokens, _paddings(model))
+    return mask != 0 if _is_like(mask, tokens) else torch.ones_like(tokens, dtype=torch.bool)
+
+
+def _own_labels(given: dict[str, Any]) -> Any:
+    """Return the labels of a model's own tokens; None if it was given none, or others too."""
+    labels: Any = given.get("labels")
+    own = _are_rows(labels) and _is_like(labels, given["input_ids"]) and given.get("shift_labels") is None
+    return labels if own else None
 
 
 def _paddings(model: Any) -> set[int]:

@@ -62,40 +62,54 @@ QUIET = "true" if os.name == "posix" else "ver"
 
 def install(part_request: PartRequest, events: EventWriter) -> None:
     """Watch what the script starts."""
-    own = os.getpid()
     guard = make_guard(part_request)
+    children = Children(part_request, guard, events)
+    wrap(subprocess.Popen, "__init__", children.start)
+    wrap(os, "system", _system)
+    wrap(os, "fork", children.fork)
+    wrap(os, "setsid", lambda _original: os.getpgrp())
+    wrap(os, "setpgrp", lambda _original: None)
+    wrap(os, "setpgid", lambda _original, *_: None)
+    spawned.install(part_request, guard)
 
-    def start(original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
-        line = args if isinstance(args, str) else " ".join(os.fsdecode(each) for each in _words(args))
-        is_run = _is_run(args, line, kwargs, part_request, events)
+
+class Children:
+    """Takes the place of what starts processes, and reports those of the script itself."""
+
+    def __init__(self, part_request: PartRequest, guard: Path, events: EventWriter) -> None:
+        self._part_request, self._guard, self._events = part_request, guard, events
+        self._own = os.getpid()
+
+    def start(self, original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
+        """Take the place of `Popen.__init__`; a program that is not run is replaced by one that does nothing."""
+        line = args if isinstance(args, str) else " ".join(map(os.fsdecode, _words(args)))
+        is_run = _is_run(args, line, kwargs, self._part_request, self._events)
         if not is_run:
             args, kwargs["shell"] = [QUIET], False
             kwargs.pop("executable", None)
         _keep_in_group(kwargs)
         if len(more) < ENVIRONMENT:
-            kwargs["env"] = guarded(kwargs.get("env"), guard)
+            kwargs["env"] = guarded(kwargs.get("env"), self._guard)
         original(popen, args, *more, **kwargs)
-        if os.getpid() == own and is_run:
-            events.fact("child", pid=popen.pid, command=line[:500])
+        if is_run:
+            self._report(popen.pid, line[:500])
 
-    def system(_original: Any, command: Any) -> int:
-        with subprocess.Popen(command, shell=True) as child:  # noqa: S602 - as the script asks
-            code = child.wait()
-        return code << 8 if code >= 0 else -code
-
-    def fork(original: Any) -> int:
+    def fork(self, original: Any) -> int:
+        """Take the place of `os.fork`."""
         pid = int(original())
-        if pid and os.getpid() == own:
-            events.fact("child", pid=pid, command="fork")
+        if pid:
+            self._report(pid, "fork")
         return pid
 
-    wrap(subprocess.Popen, "__init__", start)
-    wrap(os, "system", system)
-    wrap(os, "fork", fork)
-    wrap(os, "setsid", lambda _original: os.getpgrp())
-    wrap(os, "setpgrp", lambda _original: None)
-    wrap(os, "setpgid", lambda _original, *_: None)
-    spawned.install(part_request, guard)
+    def _report(self, pid: int, command: str) -> None:
+        if os.getpid() == self._own:
+            self._events.fact("child", pid=pid, command=command)
+
+
+def _system(_original: Any, command: Any) -> int:
+    with subprocess.Popen(command, shell=True) as child:  # noqa: S602 - as the script asks
+        code = child.wait()
+    return code << 8 if code >= 0 else -code
 
 
 def _is_run(args: Any, line: str, kwargs: dict[str, Any], part_request: PartRequest, events: EventWriter) -> bool:
@@ -212,9 +226,14 @@ def _command_reason(words: Sequence[str], part_request: PartRequest) -> str:
         return _python_reason(rest, part_request)
     if name.endswith(".sh") or name in SHELLS.split():
         return _shell_reason(rest, part_request)
+    return _program_reason(name, words, part_request)
+
+
+def _program_reason(name: str, words: Sequence[str], part_request: PartRequest) -> str:
+    """Return why a program is not run, by its name and the first word after it; empty if it is run."""
     if name in ("nvidia-smi", "nvcc") and part_request.gpu == "assumed" and shutil.which(words[0]) is None:
         return "it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it"
-    if rest and rest[0] in HARMLESS.get(name, "").split():
+    if words[1:] and words[1] in HARMLESS.get(name, "").split():
         return ""
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
 

@@ -118,11 +118,8 @@ class Overlay:
             raise _error(errno.ENOENT, path)
         if not stat.S_ISDIR(parent.st_mode):
             raise _error(errno.ENOTDIR, path)
-        if _there(self.shadow(whole)):
-            return
-        place = whole if _there(whole) and not self.is_gone(whole) else os.path.dirname(whole)
-        if _there(place) and not _access(place, os.W_OK, effective_ids=_BY_EFFECTIVE_USER):
-            raise _error(errno.EROFS if _statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES, path)
+        if not _there(self.shadow(whole)):
+            _check_permission(whole if _there(whole) and not self.is_gone(whole) else os.path.dirname(whole), path)
 
     def take_up(self, path: Any) -> str:
         """Return the shadow of something that is about to be moved or changed, which the user's own is not.
@@ -145,20 +142,25 @@ class Overlay:
         shadow = self.shadow(whole)
         if not self.alters(whole):
             return _listdir(whole)
-        if not _there(shadow) and self.is_gone(whole):
-            raise _error(errno.ENOENT, path)
-        own = _listdir(shadow) if _there(shadow) else []
-        if self.is_gone(whole) or (_there(shadow) and not _there(whole)):
-            return own
-        under = [name for name in _listdir(whole) if f"{whole}/{name}".replace("//", "/") not in self._gone]
-        return list(dict.fromkeys([*own, *under]))
+        if self.is_gone(whole):
+            if not _there(shadow):
+                raise _error(errno.ENOENT, path)
+            return _listdir(shadow)
+        if not _there(shadow):
+            return self._remaining(whole)
+        own = _listdir(shadow)
+        return list(dict.fromkeys([*own, *self._remaining(whole)])) if _there(whole) else own
+
+    def _remaining(self, whole: str) -> list[str]:
+        """Return the names in a folder of the user's that were not deleted."""
+        return [name for name in _listdir(whole) if f"{whole}/{name}".replace("//", "/") not in self._gone]
 
     def alters(self, whole: str) -> bool:
         """True if the script may see other contents in a folder than the disk has."""
         return self._holds_something() and self.guards(whole) and (_there(self.shadow(whole)) or bool(self._gone))
 
     def _holds_something(self) -> bool:
-        """Whether there are shadows, whoever made them: a trainer writes to them as its own folder."""
+        """True if there are shadows; a trainer, too, writes to them as its own folder."""
         if not self._in_use:
             self._in_use = _there(self._inside) and bool(_listdir(self._inside))
         return self._in_use
@@ -172,6 +174,12 @@ class Overlay:
             shadow = os.path.dirname(shadow)
         for folder in reversed(missing):
             _mkdir(folder)
+
+
+def _check_permission(place: str, path: Any) -> None:
+    """Raise the OSError of a file or folder of the user's that may not be written to."""
+    if _there(place) and not _access(place, os.W_OK, effective_ids=_BY_EFFECTIVE_USER):
+        raise _error(errno.EROFS if _statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES, path)
 
 
 def _closed(folder: str) -> str:

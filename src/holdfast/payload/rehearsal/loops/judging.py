@@ -40,9 +40,11 @@ def judge(
         source: The script's text.
         events: Receives the report.
     """
-    _judge_numbers(losses, updates, events)
+    if not _judge_labels(losses, events):
+        _judge_numbers(losses, updates, events)
     _judge_updates(losses, updates, source, events)
-    _judge_rates(updates, schedules, events)
+    if _is_rate_zero(updates):
+        _judge_rates(updates, schedules, events)
     if any(events.has_reported(name) for name in (UNCHANGED, FLAT)):
         return
     doubts = list(_doubts(losses, updates, schedules, source))
@@ -50,27 +52,42 @@ def judge(
         events.warning(ORDER, "step", "; ".join(doubts))
 
 
-def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, events: EventWriter) -> None:
-    """Report labels that leave nothing to learn, and of losses or weights that are no numbers."""
+def _judge_labels(losses: LossRecord, events: EventWriter) -> bool:
+    """Report labels that are masked; return whether all of them are."""
     if losses.labels and losses.masked == losses.labels:
         because = "no token of any batch is trained on: all labels that the model is given are -100"
         events.fault(MASKED, "tokenize", because, fix=green.KEEP_LABELS)
-        return
+        return True
     if losses.masked_rows:
         because = f"{losses.masked_rows} of {losses.rows} rows in the batches have no token that is trained on: all their labels are masked"
         events.warning(MASKED, "tokenize", because)
+    return False
+
+
+def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, events: EventWriter) -> None:
+    """Report learning rates that are too high, and losses or weights that are not finite."""
     optimizers = [each for each, _ in updates.seen.values()]
     if any(rates.judge_optimizer(each, events) for each in optimizers):
         return
     rate = max(map(rates.rate_of, optimizers), default=0.0)
-    first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
     if (growth := updates.growth) > RUNAWAY:
         because = f"the weights become {growth:.0g} times as large within {updates.steps} steps, with a learning rate of {rate:g}"
         events.fault(rates.NAME, "step", because, fix=rates.USUAL)
-    elif not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
+    elif not all(map(_is_finite, updates.held)):
+        first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
         because = f"weights are not finite after {updates.steps} steps; {first}"
         events.fault("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
-    elif losses.lost and len(losses.lost) == losses.count:
+    else:
+        _judge_losses(losses, rate, events)
+
+
+def _is_finite(weight: Any) -> bool:
+    return not torch.is_floating_point(weight) or bool(torch.isfinite(weight).all())
+
+
+def _judge_losses(losses: LossRecord, rate: float, events: EventWriter) -> None:
+    """Report losses of which none is a number, or that grow; `rate` is the highest learning rate."""
+    if losses.lost and len(losses.lost) == losses.count:
         because = f"the loss is not a number in any of {losses.count} batches"
         events.fault("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif losses.own and losses.values and max(losses.values) > rates.WORSE * losses.values[0] > 0:
@@ -95,21 +112,19 @@ def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, eve
 def _missing_gradients(losses: LossRecord, updates: OptimizerWatch) -> tuple[str, str]:
     """Return why an optimizer never had a gradient, and what to do."""
     none = f"the optimizer has no gradient in any of its {updates.steps} steps"
-    weights = [each for each in losses.leaves if each.numel() > 1]
-    held = {id(each): each for each in updates.held}
     if any(each.cleared for _, each in updates.seen.values()):
         because = f"the gradients are cleared after `backward` and before `step`: {none}"
         return because, "Call `zero_grad()` after `step()`, or before `backward`."
     if not losses.count:
         because = f"`backward` is never called: {none}"
-        return (
-            because,
-            "Call `loss.backward()` before `optimizer.step()`; with accelerate, `accelerator.backward(loss)`.",
-        )
+        fix = "Call `loss.backward()` before `optimizer.step()`; with accelerate, `accelerator.backward(loss)`."
+        return because, fix
+    weights = [each for each in losses.leaves if each.numel() > 1]
     if not weights:
         because = f"the loss depends on no weight, so {none}: it was cut off from the model, by `detach`, `item` or a new tensor"
         return because, "Call `backward` on the loss that the model returns."
-    if not any(id(each) in held for each in weights):
+    held = {id(each): each for each in updates.held}
+    if held.keys().isdisjoint(map(id, weights)):
         return _other_weights(len(weights), list(held.values())), LAST
     because = f"{none}, though the loss depends on what it holds: something takes the gradients away after `backward`"
     return because, "Keep `grad` of the weights until `optimizer.step()` has used it."
@@ -123,13 +138,16 @@ def _other_weights(trained: int, held: Sequence[Any]) -> str:
     return f"{none}, and the {len(held)} that it holds are frozen: it was made before the model got its adapter"
 
 
-def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: EventWriter) -> None:
-    """Report a learning rate that is 0 in each step."""
+def _is_rate_zero(updates: OptimizerWatch) -> bool:
+    """True if the learning rate is 0 in each of several steps, and gradients are there."""
     seen = [each for _, each in updates.seen.values()]
-    if not seen or updates.steps < ENOUGH or any(each.moves or not each.reached for each in seen):
-        return
+    return bool(seen) and updates.steps >= ENOUGH and all(each.reached and not each.moves for each in seen)
+
+
+def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: EventWriter) -> None:
+    """Report why the learning rate is 0 in each step."""
     because = f"the learning rate is 0 in each of {updates.steps} steps"
-    if not max(each.asked for each in seen):
+    if not max(each.asked for _, each in updates.seen.values()):
         events.fault(FLAT, "step", f"{because}, and was so from the beginning", fix=green.USUAL_RATE)
     elif schedules.made and not schedules.moves:
         fix = "Call `scheduler.step()` after each `optimizer.step()`."
@@ -145,6 +163,13 @@ def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatc
     """Yield the doubtful points in the order of a loop's calls, with their fixes."""
     if updates.kept >= LEAST:
         yield "gradients are not cleared between steps, so each step adds up those of all before: call `optimizer.zero_grad()` after each step"
+    yield from _doubts_about_accumulation(losses, updates)
+    if updates.idle_clips >= LEAST and updates.idle_clips >= updates.clips - 1:
+        yield "gradients are clipped before `backward` or after `step`, where nothing is to be clipped: clip them between the two"
+    yield from _doubts_about_schedules(updates, schedules, source)
+
+
+def _doubts_about_accumulation(losses: LossRecord, updates: OptimizerWatch) -> Iterator[str]:
     if losses.whole:
         yield (
             f"`loss.backward()` within `accumulate` adds up {losses.accumulated} batches without dividing by their number: "
@@ -160,8 +185,9 @@ def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatc
             "the optimizer steps after each batch within `accumulate`, so no gradients are added up: "
             "give it to `accelerator.prepare`, and use what that returns"
         )
-    if updates.idle_clips >= LEAST and updates.idle_clips >= updates.clips - 1:
-        yield "gradients are clipped before `backward` or after `step`, where nothing is to be clipped: clip them between the two"
+
+
+def _doubts_about_schedules(updates: OptimizerWatch, schedules: ScheduleWatch, source: str) -> Iterator[str]:
     moved = any(not OPTIMIZER.search(name) for name in STEPS.findall(source))
     if schedules.made and not schedules.moves and not moved and updates.steps >= LEAST:
         yield "a schedule of the learning rate is made and never moves: call `scheduler.step()` after each `optimizer.step()`"

@@ -143,17 +143,22 @@ class LossRecord:
             self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
-        labels: Any = kwargs.get("labels") if kwargs else None
-        if labels is None and self.evaluates:
-            return  # nearly every call: each module of a model is called
-        if not torch.is_grad_enabled() and not self.evaluates and self._events.is_outside:
+        """Look at the call of a module; `is_outside` walks the stack, so it is last in each condition."""
+        if torch.is_grad_enabled():
+            labels: Any = (kwargs or {}).get("labels")
+            if torch.is_tensor(labels) and self._events.is_outside:
+                self._note_labels(labels, module)
+                self._note_own_loss(output, module)
+        elif not self.evaluates and self._events.is_outside:
             self.evaluates = not module.training and self._is_trained(module)
-        if not torch.is_tensor(labels) or not self._events.is_outside or not torch.is_grad_enabled():
-            return
+
+    def _note_labels(self, labels: Any, module: Any) -> None:
         masked: Any = labels == IGNORED
         self.labels, self.masked = self.labels + 1, self.masked + int(masked.all())
         if masked.dim() == MATRIX and not masks_at_random(module):
             self.rows, self.masked_rows = self.rows + len(masked), self.masked_rows + int(masked.all(dim=1).sum())
+
+    def _note_own_loss(self, output: Any, module: Any) -> None:
         loss: Any = getattr(output, "loss", None)
         if torch.is_tensor(loss) and loss.numel() == 1 and type(module).__name__.endswith(CAUSAL):
             self.own.append(float(loss.detach()))

@@ -5,7 +5,7 @@ Source: `Optimizer.register_optimizer_step_pre_hook`, of torch since 2.0, and th
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,18 @@ class OptimizerRecord:
     cleared: int = 0
     size: float = 0.0
     largest: float = 0.0
+
+    def note_rates(self, groups: Sequence[Mapping[str, Any]]) -> None:
+        """Take the learning rates of an optimizer's groups at a step."""
+        begun = [_rate(group.get("initial_lr", group.get("lr"))) for group in groups]
+        self.asked = max([self.asked, *begun])
+        self.moves = self.moves or any(_rate(group.get("lr")) for group in groups)
+
+    def note_step(self, *, reached: bool, cleared: bool) -> None:
+        """Count a step, with gradients or without; those may have been cleared before it."""
+        self.steps += 1
+        self.reached = self.reached or reached
+        self.cleared += cleared and not reached
 
 
 class OptimizerWatch:
@@ -134,14 +146,13 @@ class OptimizerWatch:
         size = _size(optimizer)
         _, seen = self.seen.setdefault(id(optimizer), (optimizer, OptimizerRecord(size=size)))
         seen.largest = _largest(seen.largest, size)
-        rates = [_rate(group.get("lr")) for group in optimizer.param_groups]
-        begun = [_rate(group.get("initial_lr", group.get("lr"))) for group in optimizer.param_groups]
-        closure = any(map(callable, [*args[1:], *(kwargs or {}).values()]))  # which makes the gradients itself
-        seen.steps, seen.asked = seen.steps + 1, max([seen.asked, *begun])
-        seen.moves = seen.moves or any(rates)
-        reached = closure or self._has_gradients(optimizer)
-        seen.reached, seen.cleared = seen.reached or reached, seen.cleared + (self._cleared and not reached)
+        seen.note_rates(optimizer.param_groups)
+        seen.note_step(reached=_has_closure(args, kwargs) or self._has_gradients(optimizer), cleared=self._cleared)
         self._cleared = self._is_fresh = self._is_idle = False
+        self._report_steps()
+
+    def _report_steps(self) -> None:
+        """Report how far the loop is, now and then."""
         if time.monotonic() - self._reported_s > NEWS_S:
             self._reported_s = time.monotonic()
             self._events.fact("updates", steps=self.steps)
@@ -150,6 +161,11 @@ class OptimizerWatch:
         """True if there is a gradient to step by; zeros are one, unless it is clearing that made them."""
         there = (each.grad for each in held_by([optimizer]) if each.grad is not None)
         return any(not self._cleared or bool(each.ne(0).any()) for each in there)
+
+
+def _has_closure(args: Any, kwargs: Any) -> bool:
+    """True if a step is given a function that computes the gradients."""
+    return any(map(callable, [*args[1:], *(kwargs or {}).values()]))
 
 
 def _size(optimizer: Any) -> float:

@@ -50,6 +50,11 @@ class DryRequest:
         return urlsplit(self.url).path
 
     @property
+    def parts(self) -> list[str]:
+        """The parts of its path."""
+        return [unquote(part) for part in self.path.split("/") if part]
+
+    @property
     def token(self) -> str:
         """Its bearer token."""
         return self.headers.get("authorization", "").partition(" ")[2]
@@ -105,13 +110,12 @@ class DryHub:
             return None
         if request.method in READS:
             return self._read(request)
-        last = request.path.rstrip("/").split("/")
-        if request.path.startswith("/api/telemetry") or "telemetry" in last:
+        if _is_telemetry(request.path):
             return DryResponse(200)
         if is_read(request.method, request.path):
-            return self._paths_info(request) if "paths-info" in last else None
+            return self._paths_info(request)
         try:
-            return self._write(request, [unquote(part) for part in request.path.split("/") if part])
+            return self._write(request, request.parts)
         except RefusedError as refused:
             return refused.answer
 
@@ -251,19 +255,8 @@ class DryHub:
     def _commit(self, request: DryRequest, repo: DryRepository) -> DryResponse:
         body = request.read()
         added: dict[str, int] = {}
-        for line in (json.loads(line) for line in body.splitlines() if line.strip()):
-            key, value = line["key"], line["value"]
-            if key == "file":
-                repo.files[value["path"]] = self._keep(base64.b64decode(value["content"]))
-            elif key == "lfsFile":
-                repo.files[value["path"]] = self._folder / value["oid"]
-            elif key in ("deletedFile", "deletedFolder"):
-                below = value["path"].rstrip("/")
-                for path in [each for each in repo.files if each == below or each.startswith(f"{below}/")]:
-                    del repo.files[path]
-            if key in ("file", "lfsFile"):
-                kept = repo.files[value["path"]]
-                added[value["path"]] = value.get("size") or (kept.stat().st_size if kept.exists() else 0)
+        for operation in (json.loads(line) for line in body.splitlines() if line.strip()):
+            added |= self._apply(repo, operation["key"], operation["value"])
         repo.sha = hashlib.sha1(repo.sha.encode() + body).hexdigest()  # noqa: S324 - as git names commits
         total = sum(added.values())
         commit = {"kind": repo.kind, "private": repo.private, "files": sorted(added), "bytes": total}
@@ -273,6 +266,16 @@ class DryHub:
         if parse_qs(urlsplit(request.url).query).get("create_pr") == ["1"]:
             answer["pullRequestUrl"] = f"{page}/discussions/1"
         return _as_json(answer)
+
+    def _apply(self, repo: DryRepository, key: str, value: dict[str, Any]) -> dict[str, int]:
+        """Do one operation of a commit; return the bytes of the file that it adds, by its path."""
+        if key in ("deletedFile", "deletedFolder"):
+            _delete(repo, value["path"].rstrip("/"))
+        if key not in ("file", "lfsFile"):
+            return {}
+        kept = self._keep(base64.b64decode(value["content"])) if key == "file" else self._folder / value["oid"]
+        repo.files[value["path"]] = kept
+        return {value["path"]: value.get("size") or (kept.stat().st_size if kept.exists() else 0)}
 
     def _keep(self, content: bytes) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -285,35 +288,30 @@ class DryHub:
 
     def _read(self, request: DryRequest) -> DryResponse | None:
         """Return the content of a repository that was made here; of others, the files that were pushed."""
-        parts = [unquote(part) for part in request.path.split("/") if part]
+        parts = request.parts
         is_api = parts[:1] == ["api"]
-        parts = parts[1:] if is_api else parts
+        repo, rest = self._known_target(parts[1:] if is_api else parts, is_api=is_api)
+        if repo is None:
+            return None
+        if is_api:
+            return self._read_api(repo, rest) if repo.is_new else None
+        return self._read_file(repo, "/".join(rest[2:]), request) if rest[:1] in (["resolve"], ["raw"]) else None
+
+    def _known_target(self, parts: list[str], *, is_api: bool) -> tuple[DryRepository | None, list[str]]:
+        """Return the repository of a path, if it is known, and what stands behind its name; pages of models name no kind."""
         kind = KINDS.get(parts[0], "") if parts else ""
         if not kind and not is_api:
             kind, parts = "model", ["models", *parts]
-        repo = self._known.get((kind, "/".join(parts[1:3])))
-        if repo is None:
-            return None
-        rest = parts[3:]
-        if is_api:
-            return self._read_api(repo, rest) if repo.is_new else None
-        if rest[:1] in (["resolve"], ["raw"]):
-            path = "/".join(rest[2:])
-            if path in repo.files:
-                return _send(repo, repo.files[path], request)
-            if repo.is_new:
-                return _missing(repo, f"{path} is not in {repo.name}", "EntryNotFound")
-        return None
+        return self._known.get((kind, "/".join(parts[1:3]))), parts[3:]
+
+    def _read_file(self, repo: DryRepository, path: str, request: DryRequest) -> DryResponse | None:
+        if path in repo.files:
+            return _send(repo, repo.files[path], request)
+        return _missing(repo, f"{path} is not in {repo.name}", "EntryNotFound") if repo.is_new else None
 
     def _read_api(self, repo: DryRepository, rest: list[str]) -> DryResponse:
         if rest[:1] == ["tree"]:
-            folder = "/".join(rest[2:])
-            below = [path for path in _paths(repo) if not folder or path.startswith(f"{folder}/")]
-            return (
-                _missing(repo, folder, "EntryNotFound")
-                if folder and not below
-                else _as_json(list(_entries(repo, below)))
-            )
+            return _tree(repo, "/".join(rest[2:]))
         if rest[:1] == ["refs"]:
             heads = [{"name": name, "ref": f"refs/heads/{name}", "targetCommit": repo.sha} for name in repo.branches]
             return _as_json({"branches": heads, "tags": [], "converts": []})
@@ -333,7 +331,10 @@ class DryHub:
         return _as_json(info | {"lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"})
 
     def _paths_info(self, request: DryRequest) -> DryResponse | None:
-        parts = [unquote(part) for part in request.path.split("/") if part]
+        """Return what was asked of paths in a repository that was made here; None of any other request that reads."""
+        parts = request.parts
+        if "paths-info" not in parts:
+            return None
         repo = self._known.get((KINDS.get(parts[1], ""), "/".join(parts[2:4])))
         if repo is None or not repo.is_new:
             return None
@@ -354,12 +355,30 @@ class RefusedError(Exception):
         )
 
 
+def _is_telemetry(path: str) -> bool:
+    return path.startswith("/api/telemetry") or "telemetry" in path.rstrip("/").split("/")
+
+
 def _is_large(path: str, size: int) -> bool:
     return size > LARGE_BYTES or path.endswith(tuple(LARGE_NAMES.split()))
 
 
 def _as_json(value: Any) -> DryResponse:
     return DryResponse(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
+
+
+def _tree(repo: DryRepository, folder: str) -> DryResponse:
+    """Return the paths of a repository, or those in a folder of it."""
+    below = [path for path in _paths(repo) if not folder or path.startswith(f"{folder}/")]
+    if folder and not below:
+        return _missing(repo, folder, "EntryNotFound")
+    return _as_json(list(_entries(repo, below)))
+
+
+def _delete(repo: DryRepository, below: str) -> None:
+    """Delete a file, or the files of a folder."""
+    for path in [each for each in repo.files if each == below or each.startswith(f"{below}/")]:
+        del repo.files[path]
 
 
 def _missing(repo: DryRepository, because: str, code: str) -> DryResponse:

@@ -188,13 +188,20 @@ def rows_of(builder: Any, split: str, known: Any) -> float:
     if info is not None and info.num_examples:
         return int(info.num_examples)
     files = files_of(builder).get(split, [])
-    if not files or is_remote(builder):
-        return math.inf
+    return math.inf if not files or is_remote(builder) else _count_rows(files)
+
+
+def _count_rows(files: list[str]) -> float:
+    """Return the number of rows in files of this machine; infinite where counting them would take long."""
     if all(file.endswith(".parquet") for file in files):
-        return int(sum(pq.read_metadata(file).num_rows for file in files))
+        return sum(map(_parquet_rows, files))
     if all(file.endswith(LINES) for file in files) and sum(map(_bytes, files)) <= COUNTED_BYTES:
         return sum(map(_lines, files))
     return math.inf
+
+
+def _parquet_rows(file: str) -> int:
+    return int(pq.read_metadata(file).num_rows)
 
 
 def _lines(file: str) -> float:

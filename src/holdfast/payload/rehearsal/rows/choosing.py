@@ -5,7 +5,7 @@ Works on Arrow tables, as `datasets` keeps them: lengths of a hundred thousand r
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -190,12 +190,25 @@ def _lengths(array: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return _lengths(array.dictionary_decode())
     if pa.types.is_struct(kind):
-        return sum((_lengths(part) for part in array.flatten()), np.zeros(len(array), dtype=np.int64))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        counts = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-        ends = np.cumsum(counts)
-        sums = np.concatenate([[0], np.cumsum(_lengths(array.flatten()))])
-        return counts + sums[ends] - sums[ends - counts]
-    if any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)):
+        return sum(map(_lengths, array.flatten()), np.zeros(len(array), dtype=np.int64))
+    if _is_any(kind, LISTS):
+        return _lengths_of_lists(array)
+    if _is_any(kind, TEXTS):
         return pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return np.zeros(len(array), dtype=np.int64)
+
+
+LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+
+
+def _is_any(kind: Any, tests: Iterable[Callable[[Any], bool]]) -> bool:
+    return any(test(kind) for test in tests)
+
+
+def _lengths_of_lists(array: Any) -> Any:
+    """Return the items of each list with the lengths of these: int64, (values,)."""
+    counts = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    ends = np.cumsum(counts)
+    sums = np.concatenate([[0], np.cumsum(_lengths(array.flatten()))])
+    return counts + sums[ends] - sums[ends - counts]

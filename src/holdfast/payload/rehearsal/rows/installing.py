@@ -100,15 +100,16 @@ class DatasetHooks:
 def described(loaded: Any) -> dict[str, Any]:
     """Return rows and columns of what was loaded, by split where it has several."""
     if isinstance(loaded, dict):
-        each = {str(name): described(one) for name, one in loaded.items()}
-        return {
-            "rows": {name: one.get("rows") for name, one in each.items()},
-            "columns": {name: one.get("columns") for name, one in each.items()},
-        }
+        return _described_splits(loaded)
     if isinstance(loaded, (list, tuple)):
         return {"several": [described(one) for one in loaded]}
     rows = whole_rows(loaded) if hasattr(loaded, "__len__") else math.inf
     return {"rows": int(rows) if math.isfinite(rows) else None, "columns": getattr(loaded, "column_names", None)}
+
+
+def _described_splits(splits: dict[Any, Any]) -> dict[str, Any]:
+    each = {str(name): described(one) for name, one in splits.items()}
+    return {fact: {name: one.get(fact) for name, one in each.items()} for fact in ("rows", "columns")}
 
 
 def _plain(value: Any) -> Any:

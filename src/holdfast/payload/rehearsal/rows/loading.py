@@ -28,6 +28,11 @@ TRAINS = re.compile(r"Trainer\b")
 UNKNOWN = 2**40  # rows, where their number is not known
 
 
+def _is_forced(download_mode: Any) -> bool:
+    """True if rows are to be prepared anew, although they are there."""
+    return str(getattr(download_mode, "value", download_mode or "")).startswith("force")
+
+
 class BuilderMethods:
     """Takes the place of the methods of builders that write and read Arrow files."""
 
@@ -44,21 +49,20 @@ class BuilderMethods:
     def _prepare(self, original: Callable[..., Any], builder: Any, *args: Any, **kwargs: Any) -> None:
         if args or kwargs.get("output_dir") is not None:
             original(builder, *args, **kwargs)  # the script writes a dataset of its own
-            return
-        again = str(getattr(kwargs.get("download_mode"), "value", kwargs.get("download_mode") or "")).startswith(
-            "force"
-        )
-        if Path(builder._cache_dir, "dataset_info.json").exists() and not again:
-            original(builder, **kwargs)
-            return
-        kwargs["output_dir"] = self._folder_of(builder)
-        if (kwargs.get("num_proc") or 0) > PROCESSES:
-            kwargs["num_proc"] = PROCESSES
-        if is_small(builder) or not self._can_be_bounded(builder):
-            builder._cache_downloaded_dir = str(Path(self._part_request.folder, "datasets", "downloads"))
+        elif Path(builder._cache_dir, "dataset_info.json").exists() and not _is_forced(kwargs.get("download_mode")):
             original(builder, **kwargs)
         else:
-            self._prepare_some(original, builder, kwargs)
+            self._prepare_anew(original, builder, {**kwargs, "output_dir": self._folder_of(builder)})
+
+    def _prepare_anew(self, original: Callable[..., Any], builder: Any, given: dict[str, Any]) -> None:
+        """Have the builder's own code prepare rows: all of few, of many the first."""
+        if (given.get("num_proc") or 0) > PROCESSES:
+            given["num_proc"] = PROCESSES
+        if is_small(builder) or not self._can_be_bounded(builder):
+            builder._cache_downloaded_dir = str(Path(self._part_request.folder, "datasets", "downloads"))
+            original(builder, **given)
+        else:
+            self._prepare_some(original, builder, given)
 
     def _prepare_some(self, original: Callable[..., Any], builder: Any, given: dict[str, Any]) -> None:
         """Have the builder's own code prepare the rows that it generates first."""

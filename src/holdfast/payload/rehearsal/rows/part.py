@@ -141,26 +141,44 @@ def _beyond(dataset: Any, numbers: Iterable[int]) -> bool:
 def _getitem(original: Callable[..., Any], dataset: Any, key: Any) -> Any:
     if MARK not in vars(dataset) or isinstance(key, (str, bool)):
         return original(dataset, key)
-    rows = len(dataset)
+    wrapped = _wrapped(dataset, key)
+    return original(dataset, key if wrapped is None else wrapped)
+
+
+def _wrapped(dataset: Any, key: Any) -> Any:
+    """Return the rows at hand for a key that is beyond them; None for one that does as it is."""
     if isinstance(key, slice):
-        wanted = _sliced(key, dataset)
-        return original(dataset, key if wanted is None else wanted)
-    if hasattr(key, "__len__") and len(key):  # an array has an `__index__` too
-        return original(dataset, [int(each) % rows for each in key] if _beyond(dataset, key) else key)
-    if hasattr(key, "__index__") and not hasattr(key, "__len__"):
-        return original(dataset, int(key) % rows if _beyond(dataset, [int(key)]) else key)
-    return original(dataset, key)
+        return _sliced(key, dataset)
+    if hasattr(key, "__len__"):  # an array has an `__index__` too
+        return _within(dataset, key) if len(key) else None
+    if hasattr(key, "__index__"):
+        rows = _within(dataset, [int(key)])
+        return rows[0] if rows else None
+    return None
+
+
+def _within(dataset: Any, numbers: Iterable[Any]) -> list[int] | None:
+    """Return numbers of rows at hand for those that are beyond them; None if they are not."""
+    return [int(each) % len(dataset) for each in numbers] if _beyond(dataset, numbers) else None
 
 
 def _sliced(key: slice, dataset: Any) -> list[int] | None:
     """Return the rows of a slice whose ends are beyond those at hand; None if the slice does as it is."""
     rows, step = len(dataset), key.step or 1
-    start, stop = key.start or 0, key.stop
-    within = start < rows and (stop is None or stop <= rows)
-    if not rows or step < 1 or start < 0 or within or (stop is not None and stop < 0) or start >= whole_rows(dataset):
+    start, stop, whole = key.start or 0, key.stop, whole_rows(dataset)
+    if step < 1 or not _reaches_beyond(start, stop, rows, whole):
         return None
     stop = start + rows if stop is None else min(stop, start + MOST * step)
-    return [number % rows for number in range(start, int(min(stop, whole_rows(dataset))), step)]
+    return [number % rows for number in range(start, int(min(stop, whole)), step)]
+
+
+def _reaches_beyond(start: int, stop: int | None, rows: int, whole: float) -> bool:
+    """True of a slice that begins within the whole, and begins or ends beyond the rows at hand."""
+    if not rows or not 0 <= start < whole:
+        return False
+    if stop is None:
+        return start >= rows
+    return stop >= 0 and (start >= rows or stop > rows)
 
 
 def _select(original: Callable[..., Any], dataset: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
@@ -198,20 +216,30 @@ def _split(
     part, rows = part_of(dataset), len(dataset)
     if not part or not rows:
         return original(dataset, test_size, train_size, **kwargs)
-    count = sum(size for size in (test_size, train_size) if isinstance(size, int))
-    if count <= part.whole:
-        test_size, train_size = (_fitting(size, rows) for size in (test_size, train_size))
-    try:
-        split = original(dataset, test_size, train_size, **kwargs)
-    except ValueError:
-        label = kwargs.get("stratify_by_column")
-        if not label or not hasattr(dataset.features.get(label), "names"):
-            raise
-        # Of some class there is one row at hand, or none.
-        split = original(dataset, test_size, train_size, **{**kwargs, "stratify_by_column": None})
+    split = _stratified(original, dataset, *_fitting_sizes(test_size, train_size, rows, part.whole), kwargs)
     for one in split.values():
         carry(dataset, one)
     return split
+
+
+def _stratified(
+    original: Callable[..., Any], dataset: Any, test_size: Any, train_size: Any, given: dict[str, Any]
+) -> Any:
+    """Split rows by their labels, if that is requested and each has enough rows at hand."""
+    try:
+        return original(dataset, test_size, train_size, **given)
+    except ValueError:
+        label = given.get("stratify_by_column")
+        if not label or not hasattr(dataset.features.get(label), "names"):
+            raise
+        # Of some class there is one row at hand, or none.
+        return original(dataset, test_size, train_size, **{**given, "stratify_by_column": None})
+
+
+def _fitting_sizes(test: Any, train: Any, rows: int, whole: float) -> tuple[Any, Any]:
+    """Return the sizes of a split that fit the rows at hand; as they are, if the whole has too few rows for them."""
+    count = sum(size for size in (test, train) if isinstance(size, int))
+    return (_fitting(test, rows), _fitting(train, rows)) if count <= whole else (test, train)
 
 
 def _fitting(size: Any, rows: int) -> Any:

@@ -30,25 +30,24 @@ class AnswerLabels:
 
     def look_at_batch(self, inputs: Any, trainer: Any) -> None:
         """Count the rows that train a question and mask the answer, and those that have other labels."""
-        if not hasattr(inputs, "get"):
-            return
-        ids, labels, mask = (inputs.get(name) for name in ("input_ids", "labels", "attention_mask"))
-        shapes = {getattr(each, "shape", None) for each in (ids, labels, mask)}
-        tokenizer = tokens.tokenizer_of(trainer)
-        if self._others or None in shapes or len(shapes) > 1 or tokenizer is None or not self._pairs:
-            return
-        for row, wanted, kept in zip(ids.tolist(), labels.tolist(), mask.tolist(), strict=True):
-            trained = [place for place, label in enumerate(wanted) if label != IGNORED]
-            if not trained:
-                continue
-            first, last = trained[0], trained[-1]
-            after = [row[place] for place in range(last + 1, len(row)) if kept[place]]
-            is_begun = len(trained) == last - first + 1 and wanted[first : last + 1] == row[first : last + 1]
-            if not is_begun or not after:
-                self._others += 1
-                return
-            begun, rest = (_plain(tokenizer.decode(each)) for each in (row[first : last + 1], after))
-            self._inverted += any(question in begun and answer in rest for question, answer in self._pairs)
+        batch, tokenizer = _batch_of(inputs), tokens.tokenizer_of(trainer)
+        if not self._others and batch and tokenizer is not None and self._pairs:
+            self._count_rows(batch, tokenizer)
+
+    def _count_rows(self, batch: list[Any], tokenizer: Any) -> None:
+        """Count the rows of a batch, up to the first that has other labels."""
+        for row, labels, mask in zip(*(each.tolist() for each in batch), strict=True):
+            if set(labels) - {IGNORED}:
+                begun, after = _split(row, labels, mask)
+                if not begun or not after:
+                    self._others += 1
+                    return
+                self._inverted += self._is_inverted(tokenizer.decode(begun), tokenizer.decode(after))
+
+    def _is_inverted(self, begun: str, after: str) -> bool:
+        """True if what is trained on holds a question, and what follows its answer."""
+        begun, after = _plain(begun), _plain(after)
+        return any(question in begun and answer in after for question, answer in self._pairs)
 
     def judge(self, trainer: Any) -> None:
         """Report labels of which none is an answer's, at the trainer's collator if it is the script's own."""
@@ -72,6 +71,23 @@ class AnswerLabels:
                 yield from map(json.loads, filter(str.strip, path.read_text(encoding="utf-8").splitlines()))
         for path in Path(self._part_request.folder, FOLDER).glob("*.json"):
             yield from json.loads(path.read_text(encoding="utf-8"))["rows"] or ()
+
+
+def _batch_of(inputs: Any) -> list[Any]:
+    """Return the tokens, labels and mask of a batch, all of one shape; none if it has not all of them."""
+    names = ("input_ids", "labels", "attention_mask") if hasattr(inputs, "get") else ()
+    batch = [inputs.get(name) for name in names]
+    shapes = {getattr(each, "shape", None) for each in batch}
+    return batch if len(shapes) == 1 and None not in shapes else []
+
+
+def _split(row: list[int], labels: list[int], mask: list[int]) -> tuple[list[int], list[int]]:
+    """Return the tokens that a row is trained on, and those after them; the first are none where labels are not one run of them."""
+    trained = [place for place, label in enumerate(labels) if label != IGNORED]
+    first, last = trained[0], trained[-1]
+    is_run = len(trained) == last - first + 1 and labels[first : last + 1] == row[first : last + 1]
+    after = [row[place] for place in range(last + 1, len(row)) if mask[place]]
+    return row[first : last + 1] if is_run else [], after
 
 
 def _pair(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

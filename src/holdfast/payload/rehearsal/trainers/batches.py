@@ -24,25 +24,26 @@ def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
         model: The model, which tells the size of the vocabulary.
         events: Receives each cut.
     """
-    if (
-        not isinstance(inputs, Mapping)
-        or not torch.is_tensor(inputs.get("input_ids"))
-        or inputs["input_ids"].dim() != MATRIX
-    ):
+    tokens: Any = inputs.get("input_ids") if isinstance(inputs, Mapping) else None
+    if not torch.is_tensor(tokens) or tokens.dim() != MATRIX:
         return inputs
-    count, length = inputs["input_ids"].shape
+    count, length = tokens.shape
     room = min(MOST, max(16, LOGITS // max(1, _vocabulary(model)) // max(1, count)))
     if length <= room or isinstance(inputs.get(BOUNDS[0]), list):
         return inputs
     events.shrunk("tokens of a batch", [count, length], [count, room], unit="tokens")
-    first = _first_label(inputs, length)
-    start = 0 if "position_ids" in inputs or BOUNDS[0] in inputs else min(first, length - room)
     kind: Any = type(inputs)
-    cut_short = {
+    return kind(_shortened(inputs, length, room) | _bounds(inputs, room))
+
+
+def _shortened(inputs: Mapping[str, Any], length: int, room: int) -> dict[str, Any]:
+    """Return what a batch has for each token, for `room` of its `length` tokens."""
+    is_packed = "position_ids" in inputs or BOUNDS[0] in inputs
+    start = 0 if is_packed else min(_first_label(inputs, length), length - room)
+    return {
         name: each[:, start : start + room] if torch.is_tensor(each) and each.shape[1:2] == (length,) else each
         for name, each in inputs.items()
     }
-    return kind(cut_short | _bounds(inputs, room))
 
 
 def look_at_positions(inputs: Any, trainer: Any, events: EventWriter) -> None:

@@ -6,6 +6,7 @@ of transformers 5.23, which masks every token that is padding's; the attention m
 
 import inspect
 import site
+from collections.abc import Sequence
 from typing import Any
 
 from .. import predictions
@@ -23,27 +24,39 @@ KEEP_ANSWERS = (
 
 
 def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
-    """Take down how many texts of a batch end, and how many of the ends are trained on.
+    """Count how many texts of a batch end, and how many of the ends are trained on.
 
     Args:
-        inputs: A batch; nothing is said of one whose labels are not its own tokens.
+        inputs: A batch; one whose labels are not its own tokens is left out.
         trained: bool, (rows, tokens).
-        trainer: Has the model, and what is taken down.
+        trainer: Has the model, and keeps the counts.
     """
-    tokens, labels, mask = (inputs.get(name) for name in ("input_ids", "labels", "attention_mask"))
     ends = _ends(trainer)
-    if tokens is None or labels is None or mask is None or not ends:
+    if not ends or not _are_own_labels(inputs, trained):
         return
-    if not tokens.shape == labels.shape == mask.shape or bool((labels[trained] != tokens[trained]).any()):
-        return
-    for row, attended, taken in zip(tokens.tolist(), mask.tolist(), trained.tolist(), strict=True):
-        places = [place for place, kept in enumerate(attended) if kept]
-        if any(row[place] in ends and taken[place] for place in places):
-            _count(trainer, LEARNT)
-        elif any(taken[place] for place in places) and any(row[place] in ends for place in places[-NEAR:]):
-            _count(trainer, CUT)
-            if not any(taken[place] for place in places[-NEAR - 1 :]):  # more is masked than the end
-                _count(trainer, BEGUN)
+    tokens, mask = inputs["input_ids"].tolist(), inputs["attention_mask"].tolist()
+    for row, attended, taken in zip(tokens, mask, trained.tolist(), strict=True):
+        places = zip(row, attended, taken, strict=True)
+        _count_text([(token in ends, learnt) for token, kept, learnt in places if kept], trainer)
+
+
+def _are_own_labels(inputs: Any, trained: Any) -> bool:
+    """True of a batch with a mask whose labels are its own tokens."""
+    tokens, labels, mask = (inputs.get(name) for name in ("input_ids", "labels", "attention_mask"))
+    if tokens is None or labels is None or mask is None:
+        return False
+    return tokens.shape == labels.shape == mask.shape and not bool((labels[trained] != tokens[trained]).any())
+
+
+def _count_text(tokens: Sequence[tuple[bool, bool]], trainer: Any) -> None:
+    """Count a text: of each token, whether it ends texts and whether it is trained on."""
+    ends, taken = zip(*tokens, strict=True) if tokens else ((), ())
+    if any(map(all, tokens)):
+        _count(trainer, LEARNT)
+    elif any(taken) and any(ends[-NEAR:]):
+        _count(trainer, CUT)
+        if not any(taken[-NEAR - 1 :]):  # more is masked than the end
+            _count(trainer, BEGUN)
 
 
 def report_ends(trainer: Any, events: EventWriter) -> None:

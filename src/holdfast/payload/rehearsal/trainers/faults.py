@@ -39,9 +39,7 @@ class TrainingFault:
     def before_step(self, trainer: Any, model: Any, inputs: Any) -> None:
         """Strike amid a step, before its first batch."""
         step = trainer.state.global_step + 1
-        if self._name == "oom-train" and step >= self._at:
-            kept = 1 if trainer.args.gradient_checkpointing else 2
-            self._run_out(model, rows_of(inputs) * kept, step)
+        self._strike_memory(trainer, model, inputs, step)
         if step != self._at or self._struck:
             return
         if self._name == "truncated-checkpoint":
@@ -53,6 +51,12 @@ class TrainingFault:
         if self._name == "stall":
             self._strike(step)
             threading.Event().wait()
+
+    def _strike_memory(self, trainer: Any, model: Any, inputs: Any, step: int) -> None:
+        """Let memory run out from a step on; without checkpoints of activations, a row needs twice as much."""
+        if self._name == "oom-train" and step >= self._at:
+            kept = 1 if trainer.args.gradient_checkpointing else 2
+            self._run_out(model, rows_of(inputs) * kept, step)
 
     def after_step(self, trainer: Any) -> None:
         """Make the gradients of a step NaN, those of each batch that trains anything."""

@@ -23,12 +23,7 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWrit
     """
     function: Any = given.get("formatting_func")
     rows: Any = given.get("train_dataset")
-    if not any(each.__name__ == "SFTTrainer" for each in type(trainer).__mro__):
-        return
-    if not callable(function) or not hasattr(rows, "column_names") or MADE in (rows.column_names or ()):
-        return
-    version = str(getattr(sys.modules.get("trl"), "__version__", "0")).split(".")
-    if not all(part.isdigit() for part in version[:2]) or tuple(map(int, version[:2])) < ONE_ROW:
+    if not _is_called(trainer, function, rows) or not _takes_one_row():
         return
     made: Any = ""
     with suppress(Exception):  # the trainer is to meet it
@@ -39,3 +34,15 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWrit
         name = getattr(function, "__name__", type(function).__name__)
         because = f"`{name}`{where} is the `formatting_func`, and makes a {type(made).__name__} of one row: TRL wants one text"
         events.fault("user-code-error", "tokenize", because, fix=f"Return one text (`str`) from `{name}`.")
+
+
+def _is_called(trainer: Any, function: Any, rows: Any) -> bool:
+    """True if a trainer calls the function for rows, and these can be looked at."""
+    is_taken = any(each.__name__ == "SFTTrainer" for each in type(trainer).__mro__) and callable(function)
+    return is_taken and hasattr(rows, "column_names") and MADE not in (rows.column_names or ())
+
+
+def _takes_one_row() -> bool:
+    """True of releases of TRL that call the function with one row."""
+    version = str(getattr(sys.modules.get("trl"), "__version__", "0")).split(".")[:2]
+    return all(part.isdigit() for part in version) and tuple(map(int, version)) >= ONE_ROW

@@ -28,38 +28,59 @@ def look_at_step(trainer: Any) -> None:
 def judge(trainer: Any, events: EventWriter) -> None:
     """Report a training that reaches none of its weights, or not its adapter."""
     reached: set[str] | None = vars(trainer).get(REACHED)
-    if reached is None or hasattr(trainer, "reward_funcs"):  # where rewards are all the same, no gradient is to be
+    if reached is None or hasattr(trainer, "reward_funcs"):  # rewards that are all the same give no gradient
         return
-    trained = {name: each for name, each in trainer.model.named_parameters() if each.requires_grad}
-    lora = {name for name in trained if LORA.search(name)}
-    if lora and not reached & lora and _is_scaled_away(trainer.model):
-        because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0"
-        events.fault(
-            "no-trainable-parameters", "step", because, fix="Give `lora_alpha` a value above 0, such as twice `r`."
-        )
-    elif trained and not reached & trained.keys() and getattr(trainer.args, "beta", None) == 0:
-        because = f"`beta` is 0, so the loss is the same whatever the model says: none of {len(trained)} tensors gets a gradient"
-        events.fault("no-trainable-parameters", "step", because, fix="Give `beta` a value above 0; 0.1 is the default.")
-    elif trained and not reached & trained.keys():
-        because = (
-            f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
-        )
-        fix = "Compute the loss from the outputs of the model that the trainer passes, without `detach`, `item` or `torch.no_grad()`."
-        events.fault("no-trainable-parameters", "step", because, fix=fix)
-    elif trained and not getattr(trainer, HELD):
-        because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
-        fix = "Make the optimizer of the parameters of the model that the trainer has, or leave `optimizers` to the trainer."
-        events.fault("no-trainable-parameters", "step", because, fix=fix)
-    elif lora and not reached & lora:
-        others = ", ".join(sorted(reached)[:SHOWN])
-        because = f"none of the {len(lora)} matrices of the adapter gets a gradient, only {others}"
-        fix = "Compute the loss from what the adapter is part of: without `detach` and without `torch.no_grad()` around the model's body."
+    trained = {name for name, each in trainer.model.named_parameters() if each.requires_grad}
+    lora = set(filter(LORA.search, trained))
+    if cause := _lack_of_gradients(trainer, trained, lora, reached):
+        because, fix = cause
         events.fault("no-trainable-parameters", "step", because, fix=fix)
     elif missed := _groups(lora) - _groups(lora & reached):
         because = (
             f"the adapter on {', '.join(sorted(missed)[:SHOWN])} gets no gradient from the rows that were looked at"
         )
         events.warning("lora-wrong-target-modules", "step", because)
+
+
+def _lack_of_gradients(trainer: Any, trained: set[str], lora: set[str], reached: set[str]) -> tuple[str, str] | None:
+    """Return why weights or the adapter get no gradient, and the fix; None if they get one.
+
+    Args:
+        trainer: Has the model and the optimizer.
+        trained: Names of all trained weights.
+        lora: Those of the adapter's matrices.
+        reached: Names of the weights that got a gradient.
+    """
+    is_adapter_idle = bool(lora) and lora.isdisjoint(reached)
+    if is_adapter_idle and _is_scaled_away(trainer.model):
+        because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0"
+        return because, "Give `lora_alpha` a value above 0, such as twice `r`."
+    if cause := _lack_of_updates(trainer, trained, reached):
+        return cause
+    if is_adapter_idle:
+        others = ", ".join(sorted(reached)[:SHOWN])
+        because = f"none of the {len(lora)} matrices of the adapter gets a gradient, only {others}"
+        fix = "Compute the loss from what the adapter is part of: without `detach` and without `torch.no_grad()` around the model's body."
+        return because, fix
+    return None
+
+
+def _lack_of_updates(trainer: Any, trained: set[str], reached: set[str]) -> tuple[str, str] | None:
+    """Return why no trained weight is updated, and the fix; None if any is, or none is trained."""
+    if trained and trained.isdisjoint(reached):
+        if getattr(trainer.args, "beta", None) == 0:
+            because = f"`beta` is 0, so the loss is the same whatever the model says: none of {len(trained)} tensors gets a gradient"
+            return because, "Give `beta` a value above 0; 0.1 is the default."
+        because = (
+            f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
+        )
+        fix = "Compute the loss from the outputs of the model that the trainer passes, without `detach`, `item` or `torch.no_grad()`."
+        return because, fix
+    if trained and not getattr(trainer, HELD):
+        because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
+        fix = "Make the optimizer of the parameters of the model that the trainer has, or leave `optimizers` to the trainer."
+        return because, fix
+    return None
 
 
 def _holds_trained(trainer: Any) -> bool:

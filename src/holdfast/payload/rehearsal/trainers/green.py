@@ -5,6 +5,7 @@ random, so losses are high, answers are nonsense, and neither is reported.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..events import EventWriter
@@ -16,7 +17,6 @@ from .regressions import look_at_classes, report_regression
 from .saved_adapters import largest_moved, lora_of
 from .targets import look_at_targets
 
-"""What is reported where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
 MASKED_LM = ("ForMaskedLM", "ForPreTraining")
@@ -88,37 +88,10 @@ def _trained(inputs: Any) -> Any:
 
 def look_at_training(trainer: Any, events: EventWriter) -> None:
     """Judge a training that ended by its metrics and by what it changed."""
-    history = trainer.state.log_history
-    steps = [each for each in history if "loss" in each]
-    for name in ("loss", "grad_norm"):
-        lost = [each["step"] for each in steps if not math.isfinite(float(each.get(name, 0.0)))]
-        if lost:
-            because = f"{name} is not a number at step {lost[0]}"
-            events.fault("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
-    if getattr(trainer, "_holdfast_labels", 1) == 0:
-        because, fix = "no token of any batch is trained on: all labels are masked", KEEP_LABELS
-        if trainer._holdfast_cut and not events.has_shrunk("tokens"):
-            most = trainer.args.max_length
-            because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
-            fix = tokens.advise_length(most, getattr(trainer, "_holdfast_longest", 0))
-        events.fault("completion-mask-drops-everything", "tokenize", because, fix=fix)
-    unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
-    if 0 < unlearned < seen:
-        because = (
-            f"{unlearned} of {seen} rows in the batches have no token that is trained on: all their labels are masked"
-        )
-        events.warning("completion-mask-drops-everything", "tokenize", because)
-    scheduled = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
-    if len(scheduled) > 1 and not any(scheduled) and trainer.args.learning_rate > STILL:
-        because = (
-            f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(scheduled)} steps"
-        )
-        events.fault(
-            "lr-too-low-flat",
-            "step",
-            because,
-            fix="Give the schedule the number of steps that there are, and a warm-up shorter than that.",
-        )
+    steps = [each for each in trainer.state.log_history if "loss" in each]
+    _look_at_numbers(steps, events)
+    _look_at_labels(trainer, events)
+    _look_at_schedule(steps, trainer, events)
     rates.judge(trainer, events)
     report_regression(trainer, events)
     report_ends(trainer, events)
@@ -133,6 +106,43 @@ def look_at_training(trainer: Any, events: EventWriter) -> None:
         lora=lora_of(trainer.model),
         whole=all(each.requires_grad for each in trainer.model.parameters()),
     )
+
+
+def _look_at_numbers(steps: Sequence[Mapping[str, Any]], events: EventWriter) -> None:
+    """Report logged losses and gradient norms that are not finite."""
+    for name in ("loss", "grad_norm"):
+        lost = [each["step"] for each in steps if not math.isfinite(float(each.get(name, 0.0)))]
+        if lost:
+            because = f"{name} is not a number at step {lost[0]}"
+            events.fault("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
+
+
+def _look_at_labels(trainer: Any, events: EventWriter) -> None:
+    """Report batches of which no token is trained on, and rows of which none is."""
+    if getattr(trainer, "_holdfast_labels", 1) == 0:
+        because, fix = "no token of any batch is trained on: all labels are masked", KEEP_LABELS
+        if trainer._holdfast_cut and not events.has_shrunk("tokens"):
+            most = trainer.args.max_length
+            because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
+            fix = tokens.advise_length(most, getattr(trainer, "_holdfast_longest", 0))
+        events.fault("completion-mask-drops-everything", "tokenize", because, fix=fix)
+    unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
+    if 0 < unlearned < seen:
+        because = (
+            f"{unlearned} of {seen} rows in the batches have no token that is trained on: all their labels are masked"
+        )
+        events.warning("completion-mask-drops-everything", "tokenize", because)
+
+
+def _look_at_schedule(steps: Sequence[Mapping[str, Any]], trainer: Any, events: EventWriter) -> None:
+    """Report a schedule that makes the learning rate 0 in every step."""
+    scheduled = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
+    if len(scheduled) > 1 and not any(scheduled) and trainer.args.learning_rate > STILL:
+        because = (
+            f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(scheduled)} steps"
+        )
+        fix = "Give the schedule the number of steps that there are, and a warm-up shorter than that."
+        events.fault("lr-too-low-flat", "step", because, fix=fix)
 
 
 def _class_of(model: Any) -> str:

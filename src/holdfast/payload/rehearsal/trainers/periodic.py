@@ -1,11 +1,12 @@
 """What callbacks of the script do every so many steps: a training of a few steps seldom comes to it, so they are called with a round one.
 
-Such a call is made beside the real one, with copies of what it may change. What it raises is a warning: nobody says that this
-step would have come.
+Such a call is made beside the real one, with copies of what it may change. What it raises is a warning, because the training
+may never reach such a step.
 """
 
 import copy
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -47,19 +48,27 @@ class Periodic:
             control: What callbacks say is to be done.
             more: What the event tells besides.
         """
-        if not self._every or event not in EVENTS or state.global_step < state.max_steps:
+        if event not in EVENTS or state.global_step < state.max_steps or not self._comes(args):
             return
-        if min(self._every) > (getattr(args, BOUND, None) or ROUND):
-            return  # that step never comes
         there = copy.copy(state)
         there.global_step = there.max_steps = ROUND
-        for callback in handler.callbacks:
-            if type(callback).__module__ == MAIN and (id(callback), event) not in self._called:
-                self._called.add((id(callback), event))
-                own = OwnHandler(handler, [callback])
-                error = raised_by(partial(call, own, event, args, there, copy.copy(control), **more))
-                if error and not isinstance(error, OSError):  # of files that the real step would have made
-                    self._doubt(f"{type(callback).__name__}.{event}", error)
+        for callback in self._uncalled(handler.callbacks, event):
+            own = OwnHandler(handler, [callback])
+            error = raised_by(partial(call, own, event, args, there, copy.copy(control), **more))
+            if error and not isinstance(error, OSError):  # of files that the real step would have made
+                self._doubt(f"{type(callback).__name__}.{event}", error)
+
+    def _comes(self, args: Any) -> bool:
+        """True if the script does something every so many steps, and its whole training has as many."""
+        return bool(self._every) and min(self._every) <= (getattr(args, BOUND, None) or ROUND)
+
+    def _uncalled(self, callbacks: Iterable[Any], event: str) -> Iterator[Any]:
+        """Yield the script's own callbacks that were not called with a round step yet."""
+        for callback in callbacks:
+            key = (id(callback), event)
+            if type(callback).__module__ == MAIN and key not in self._called:
+                self._called.add(key)
+                yield callback
 
     def _doubt(self, method: str, error: Exception) -> None:
         because = f"`{method}` fails at a step that it does something at: {type(error).__name__}: {error}"

@@ -23,48 +23,65 @@ def most_steps(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> 
         dataset: What it trains on, as the script gives it.
         kinds: Names of the trainer's classes.
     """
-    if isinstance(requested.get("max_steps"), int) and requested["max_steps"] > 0:
-        return int(requested["max_steps"])
-    generates, packs = requested.get("num_generations"), requested.get("packing")
-    if (
-        generates
-        or packs
-        or not hasattr(dataset, "column_names")
-        or not hasattr(dataset, "__len__")
-        or is_mixed(dataset)
-    ):
-        return None
-    rows = whole_rows(dataset) * (PAIRED if "KTOTrainer" in kinds else 1)
+    most = requested.get("max_steps")
+    if isinstance(most, int) and most > 0:
+        return int(most)
+    rows = _most_rows(requested, dataset, kinds)
     counts = [requested.get(name) for name in BATCH]
-    if rows == float("inf") or not all(isinstance(each, int | float) and each > 0 for each in counts):
+    if rows == math.inf or not all(map(_is_positive, counts)):
         return None
-    batch, accumulated, epochs = (float(each or 1) for each in counts)
+    batch, accumulated, epochs = map(float, counts)  # type: ignore[arg-type]  # none of them is None
     return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
 
 
+def _most_rows(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> float:
+    """Return the rows of an epoch; infinite if they are not known."""
+    generates, packs = requested.get("num_generations"), requested.get("packing")
+    is_counted = hasattr(dataset, "column_names") and hasattr(dataset, "__len__")
+    if generates or packs or not is_counted or is_mixed(dataset):
+        return math.inf
+    return whole_rows(dataset) * (PAIRED if "KTOTrainer" in kinds else 1)
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and value > 0
+
+
 def look_at_intervals(trainer: Any, requested: Mapping[str, Any], events: EventWriter) -> None:
-    """Report evaluations that never come, or too seldom for what goes by them."""
-    metric = str(requested.get("metric_for_best_model") or "")
-    if requested.get("greater_is_better") and metric.endswith("loss"):
-        because = f"`greater_is_better` is True, but lower is better for `{metric}`: the worst model is kept"
-        events.fault("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
+    """Report evaluations that never come, or too seldom for what depends on them."""
+    _look_at_metric(requested, events)
     if trainer.eval_dataset is not None and requested.get("eval_strategy") == "no" and requested.get("eval_steps"):
         because = f'`eval_steps={requested["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
         events.warning("invalid-config-value", "evaluate", because)
     steps = getattr(trainer.args, BOUND, None)
-    if not steps or requested.get("eval_strategy") != "steps":
-        return
+    if steps and requested.get("eval_strategy") == "steps":
+        _look_at_evaluations(trainer, steps, requested, events)
+
+
+def _look_at_metric(requested: Mapping[str, Any], events: EventWriter) -> None:
+    metric = str(requested.get("metric_for_best_model") or "")
+    if requested.get("greater_is_better") and metric.endswith("loss"):
+        because = f"`greater_is_better` is True, but lower is better for `{metric}`: the worst model is kept"
+        events.fault("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
+
+
+def _look_at_evaluations(trainer: Any, steps: int, requested: Mapping[str, Any], events: EventWriter) -> None:
+    """Report evaluations every so many steps that come too late or too seldom; `steps` are those of the whole training."""
     every, delay = requested.get("eval_steps") or requested.get("logging_steps"), requested.get("eval_delay") or 0
-    chooses = requested.get("load_best_model_at_end") or requested.get("save_strategy") == "best"
+    chooses = bool(requested.get("load_best_model_at_end")) or requested.get("save_strategy") == "best"
     if delay > steps:
-        because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
-        if chooses:
-            fix = f"Make `eval_delay` smaller than {steps}."
-            events.fault(BEST, "evaluate", f"{because}, and no checkpoint is the best", fix=fix)
-        else:
-            events.warning(BEST, "evaluate", because)
+        _report_delay(delay, steps, events, chooses=chooses)
     elif isinstance(every, int) and every > 1:
-        _look_at_choices(trainer, steps, every, events, chooses=bool(chooses))
+        _look_at_choices(trainer, steps, every, events, chooses=chooses)
+
+
+def _report_delay(delay: float, steps: int, events: EventWriter, *, chooses: bool) -> None:
+    because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
+    if chooses:
+        fix = f"Make `eval_delay` smaller than {steps}."
+        events.fault(BEST, "evaluate", f"{because}, and no checkpoint is the best", fix=fix)
+    else:
+        events.warning(BEST, "evaluate", because)
 
 
 def _look_at_choices(trainer: Any, steps: int, every: int, events: EventWriter, *, chooses: bool) -> None:

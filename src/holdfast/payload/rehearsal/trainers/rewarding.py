@@ -114,8 +114,11 @@ class Rewards:
         seen = self._seen.pop(id(trainer), None)
         if hasattr(trainer, "reward_funcs") and not hasattr(trainer, "_calculate_rewards"):  # of older releases
             self._events.not_rehearsed(WHAT, SHOWN_BY)
-        if seen is None or seen.differ or not seen.asked:
-            return
+        if seen is not None and not seen.differ and seen.asked:
+            self._try_completions(seen, trainer)
+
+    def _try_completions(self, seen: RewardRecord, trainer: Any) -> None:
+        """Call the functions with made completions, as the trainer called them last, and report what they return."""
         if seen.outside or getattr(trainer, "environments", None) is not None:
             self._events.not_rehearsed(WHAT, SHOWN_BY)
             return
@@ -137,18 +140,23 @@ class Rewards:
             because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
             self._events.fault(BROKEN, "step", because, fix=NUMBERS, at=at)
         elif numbers and not differ(made[1], totals):
-            completions, ids = made[2], made[3]
-            unread = not (is_read(completions) or ids.read)
             kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
             because = f"each of {len(numbers)} sample completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
-            if unread:
-                why, fix = AS_TEXT if completions.read and isinstance(completions[0], list) else UNREAD
-                self._events.fault(CONSTANT, "step", f"{because}: {why}", fix=fix, at=at, reward=numbers[0])
-            elif min(numbers) > 0:
-                fix = "Give completions of different worth different rewards; all others train nothing."
-                self._events.fault(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])
-            else:
-                self._events.warning(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
+            self._report_same(because, made, numbers, at)
+
+    def _report_same(
+        self, because: str, made: tuple[Any, ...], numbers: Sequence[float], at: tuple[str, int] | None
+    ) -> None:
+        """Report functions that give the same to every made completion; a doubt if that is nothing and they looked at it."""
+        completions, ids = made[2], made[3]
+        if not (is_read(completions) or ids.read):
+            why, fix = AS_TEXT if completions.read and isinstance(completions[0], list) else UNREAD
+            self._events.fault(CONSTANT, "step", f"{because}: {why}", fix=fix, at=at, reward=numbers[0])
+        elif min(numbers) > 0:
+            fix = "Give completions of different worth different rewards; all others train nothing."
+            self._events.fault(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])
+        else:
+            self._events.warning(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
 
 
 def place_of_reward(trainer: Any) -> tuple[str, int] | None:
@@ -162,7 +170,7 @@ def place_of_reward(trainer: Any) -> tuple[str, int] | None:
 
 
 class WatchedMessage(dict[str, Any]):
-    """A message that knows whether anybody has looked at any of its parts.
+    """A message that records whether any of its parts was read.
 
     Comparing it with what is no message, or asking for a part that no message has, tells nothing of what it says.
     """
@@ -231,7 +239,7 @@ class WatchedMessage(dict[str, Any]):
 
 
 class WatchedList(list[Any]):
-    """A list that knows whether anybody has looked into it."""
+    """A list that records whether any of its items was read."""
 
     read = False
 
@@ -247,7 +255,7 @@ class WatchedList(list[Any]):
 
 
 def is_read(completions: WatchedList) -> bool:
-    """True if anybody has looked at what a completion says: at its text, or at a part of its messages."""
+    """True if what a completion says was read: its text, or a part of its messages."""
     messages = [each for turns in list.__iter__(completions) if isinstance(turns, list) for each in turns]
     return completions.read and (not messages or any(each.read for each in messages))
 
@@ -255,18 +263,26 @@ def is_read(completions: WatchedList) -> bool:
 def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) -> tuple[Any, ...]:
     """Return rows, prompts, completions and ids as a trainer hands them to reward functions, completions made here."""
     chat = bool(completions) and isinstance(completions[0], list)
-    first = {repr(prompt): number for number, prompt in reversed(list(enumerate(prompts)))}
-    made: list[tuple[int, str]] = []
-    for number in sorted(first.values())[:PROMPTS]:
-        made += [(number, text) for text in (*_right(rows[number]), *WRONG)]
+    made = _made_texts(rows, prompts)
     processor: Any = trainer.processing_class
     tokenizer: Any = getattr(processor, "tokenizer", processor)
     return (
         [rows[number] for number, _ in made],
         [prompts[number] for number, _ in made],
-        WatchedList([[WatchedMessage(role="assistant", content=text)] if chat else text for _, text in made]),
-        WatchedList([list(tokenizer(text)["input_ids"]) for _, text in made]),
+        WatchedList(_as_completion(text, chat=chat) for _, text in made),
+        WatchedList(list(tokenizer(text)["input_ids"]) for _, text in made),
     )
+
+
+def _made_texts(rows: Any, prompts: Sequence[Any]) -> list[tuple[int, str]]:
+    """Return completions for the first row of each of a few prompts, with the number of the row."""
+    first = {repr(prompt): number for number, prompt in reversed(list(enumerate(prompts)))}
+    numbers = sorted(first.values())[:PROMPTS]
+    return [(number, text) for number in numbers for text in (*_right(rows[number]), *WRONG)]
+
+
+def _as_completion(text: str, *, chat: bool) -> Any:
+    return [WatchedMessage(role="assistant", content=text)] if chat else text
 
 
 def _right(row: Any) -> Iterator[str]:

@@ -24,7 +24,10 @@ EMBEDDED = re.compile(r"embed|wte|lm_head")
 APART = re.compile(r"merge_and_unload|get_base_model|unload\(|torch\.save\(|state_dict|\.base_model\b")
 """How a script's text looks that may save the base by itself."""
 MERGES = re.compile(r"\bmerge_and_unload\b")
-UNLOADS = re.compile(r"\.unload\(")
+TAKES_OFF = re.compile(r"\bmerge_and_unload\b|\.unload\(")
+"""How a script's text looks that merges an adapter, or takes it off."""
+PLAIN = re.compile(r"\.lora_[AB]\.")
+"""A weight of plain LoRA."""
 LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
 """Tasks whose models have a head with a row for each label."""
 CAUSAL = "AutoModelForCausalLM"
@@ -36,7 +39,7 @@ HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 def look(
     final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
 ) -> None:
-    """Report adapters without tensors or without training, and of merged models without their adapter.
+    """Report adapters without tensors or without training, and merged models without their adapter.
 
     Args:
         final: Folders of what was saved at the end.
@@ -45,23 +48,44 @@ def look(
         events: Receives the report.
     """
     adapters = [each for each in final if trainings and (each / FILE).is_file()]
-    for folder in adapters:
-        if not _tensors(folder):
-            because = f"the adapter in {folder.name} holds no tensor: nothing of what was trained is in it"
-            events.fault("no-checkpoint-saved", "save", because, fix=KEEP)
-            return
-    learnt = [each for each in trainings if (each.get("adapter") or 0.0) > LEAST]
-    if adapters and learnt and not any(_largest(each) for each in adapters):
+    learnt = [each for each in trainings if _has_learnt(each)]
+    if not _report_empty(adapters, events) and learnt:
+        _report_untrained(adapters, events)
+        if TAKES_OFF.search(part_request.source):
+            _report_bases(final, learnt, events, is_sure=not adapters or bool(MERGES.search(part_request.source)))
+
+
+def _has_learnt(training: Mapping[str, Any]) -> bool:
+    return (training.get("adapter") or 0.0) > LEAST
+
+
+def _report_empty(adapters: Sequence[Path], events: EventWriter) -> bool:
+    """Report the first adapter that holds no tensor; return whether there is one."""
+    empty = next((each for each in adapters if not _tensors(each)), None)
+    if empty is None:
+        return False
+    because = f"the adapter in {empty.name} holds no tensor: nothing of what was trained is in it"
+    events.fault("no-checkpoint-saved", "save", because, fix=KEEP)
+    return True
+
+
+def _report_untrained(adapters: Sequence[Path], events: EventWriter) -> None:
+    if adapters and not any(map(_largest, adapters)):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
         events.fault("no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before.")
-    if learnt and (MERGES.search(part_request.source) or UNLOADS.search(part_request.source)):
-        bases = {str(each.get("base") or "") for each in learnt}
-        whole = (each for each in final if (each / "config.json").is_file())
-        for folder in (each for each in whole if any(_is_base(each, base) for base in bases)):
-            because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
-            if MERGES.search(part_request.source) or not adapters:
+
+
+def _report_bases(
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], events: EventWriter, *, is_sure: bool
+) -> None:
+    """Report whole models that are the base of a training; beside its adapter, one may be wanted."""
+    bases = {str(each.get("base") or "") for each in trainings}
+    for folder in (each for each in final if (each / "config.json").is_file()):
+        because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
+        if any(_is_base(folder, base) for base in bases):
+            if is_sure:
                 events.fault("user-code-error", "export", because, fix=MERGED)
-            else:  # which may be wanted beside the adapter
+            else:
                 events.warning("user-code-error", "export", f"{because}. {MERGED}")
 
 
@@ -92,14 +116,7 @@ def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -
         part_request: Has the script's text.
         events: Receives the report.
     """
-    named = dict(model.named_parameters())
-    if not any(LORA in name for name in named) or any(
-        each.requires_grad for name, each in named.items() if LORA in name
-    ):
-        return
-    kept = {each.data_ptr() for each in peft.get_peft_model_state_dict(model).values()}
-    lost = [name for name, each in named.items() if each.requires_grad and each.data_ptr() not in kept]
-    lost = [name for name in lost if not EMBEDDED.search(name)]
+    lost = _unsaved_weights(model) if _has_frozen_adapter(model) else []
     if not lost:
         return
     because = f"the adapter is frozen, and {len(lost)} weights of its base are trained, `{lost[0]}` for one: `save_pretrained` writes the adapter alone"
@@ -108,6 +125,18 @@ def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -
     else:
         fix = "Train the adapter: leave `requires_grad` as `get_peft_model` sets it. To train the whole model, do without an adapter."
         events.fault("no-checkpoint-saved", "save", because, fix=fix, unsaved=len(lost))
+
+
+def _has_frozen_adapter(model: Any) -> bool:
+    adapter = [each for name, each in model.named_parameters() if LORA in name]
+    return bool(adapter) and not any(each.requires_grad for each in adapter)
+
+
+def _unsaved_weights(model: Any) -> list[str]:
+    """Return the names of the weights that are trained, and are not saved with the adapter."""
+    kept = {each.data_ptr() for each in peft.get_peft_model_state_dict(model).values()}
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    return [name for name, each in trained.items() if each.data_ptr() not in kept and not EMBEDDED.search(name)]
 
 
 def is_for_another_task(folder: Path, trained: Mapping[str, Any], events: EventWriter) -> bool:
@@ -217,15 +246,21 @@ def largest_moved(model: Any) -> float | None:
 
 def lora_of(model: Any) -> dict[str, Any] | None:
     """Return rank, modules and type of the plain LoRA that is trained; None if it is something else, or more."""
+    config = _plain_config(model)
+    trained = {name: each.dtype for name, each in model.named_parameters() if each.requires_grad}
+    kinds = set(trained.values())
+    if config is None or len(kinds) != 1 or not all(map(PLAIN.search, trained)):
+        return None
+    modules = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained}
+    return {"r": config.r, "modules": sorted(modules), "dtype": str(kinds.pop()).removeprefix("torch.")}
+
+
+def _plain_config(model: Any) -> Any:
+    """Return the configuration of a model's only adapter, if that is plain LoRA; else None."""
     configs: dict[str, Any] = getattr(model, "peft_config", None) or {}
-    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
-    modules = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained if ".lora_" in name}
     config: Any = next(iter(configs.values()), None)
     plain = len(configs) == 1 and not getattr(config, "rank_pattern", None) and not getattr(config, "use_dora", False)
-    if not plain or not trained or any(".lora_A." not in name and ".lora_B." not in name for name in trained):
-        return None
-    kinds = {str(each.dtype).removeprefix("torch.") for each in trained.values()}
-    return {"r": config.r, "modules": sorted(modules), "dtype": kinds.pop()} if len(kinds) == 1 else None
+    return config if plain else None
 
 
 def _tensors(folder: Path) -> int:
@@ -241,14 +276,22 @@ def _largest(folder: Path) -> float:
 
 def _is_base(folder: Path, base: str) -> bool:
     """True if all weights of a model are the base model's, bit for bit."""
-    files = sorted(folder.glob("*.safetensors"))
-    if not files or not base:
+    weights = dict(_weights(folder)) if base else {}
+    if not weights:
         return False
     own = transformers.AutoModelForCausalLM.from_pretrained(base).state_dict()
-    pairs = [(each, own.get(name)) for file in files for name, each in _read(file)]
-    if not pairs or any(each.dtype == torch.float16 for each, _ in pairs):
-        return False
-    return all(theirs is not None and torch.equal(each, theirs.to(each.dtype)) for each, theirs in pairs)
+    halved = any(each.dtype == torch.float16 for each in weights.values())
+    return not halved and all(_is_same(each, own.get(name)) for name, each in weights.items())
+
+
+def _is_same(weight: Any, theirs: Any) -> bool:
+    return theirs is not None and bool(torch.equal(weight, theirs.to(weight.dtype)))
+
+
+def _weights(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a model's weights."""
+    for file in sorted(folder.glob("*.safetensors")):
+        yield from _read(file)
 
 
 def _read(file: Path) -> Iterator[tuple[str, Any]]:

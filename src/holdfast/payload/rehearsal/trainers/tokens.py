@@ -1,8 +1,9 @@
 """What becomes of the rows' texts as tokens: whether any answer is left that could be learnt."""
 
 import math
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from ..events import EventWriter
@@ -114,12 +115,17 @@ def _count_tokens(row: Mapping[str, Any], tokenizer: Any) -> int:
     """Return the tokens of a row's conversation, of its prompt with its completion, or of its text; 0 for any other row."""
     if "input_ids" in row:
         return len(row["input_ids"])
-    parts = [row[name] for name in ("prompt", "completion") if name in row] or [row.get("messages", row.get("text"))]
+    parts = _parts(row)
     if all(isinstance(part, str) for part in parts):
         return len(tokenizer("".join(parts))["input_ids"])
     if all(isinstance(part, list) for part in parts):
-        return _count_messages([message for part in parts for message in part], tokenizer, answered=True)
+        return _count_messages(list(chain.from_iterable(parts)), tokenizer, answered=True)
     return 0
+
+
+def _parts(row: Mapping[str, Any]) -> list[Any]:
+    """Return the prompt and the completion of a row, or its conversation, or its text."""
+    return [row[name] for name in ("prompt", "completion") if name in row] or [row.get("messages", row.get("text"))]
 
 
 def _count_messages(messages: list[Any], tokenizer: Any, *, answered: bool) -> int:
@@ -150,11 +156,19 @@ def look_at_prompts(rows: Any, events: EventWriter) -> None:
     looked = list(rows)[:LOOKED_AT]
     if not looked or "prompt" in looked[0] or not set(PAIR) <= looked[0].keys():
         return
-    alike = any(each["chosen"][:1] == each["rejected"][:1] for each in looked if each["chosen"] and each["rejected"])
-    unread = [name for name in looked[0] if name not in PAIR and all(_has_request(each, name) for each in looked)]
-    if unread and not alike:
+    unread = [name for name in looked[0] if _holds_requests(looked, name)]
+    if unread and not any(map(_begin_alike, looked)):
         because = f"there is no column `prompt`, and `chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
         events.warning("dataset-missing-column", "data", because)
+
+
+def _begin_alike(row: Mapping[str, Any]) -> bool:
+    chosen, rejected = (row[name] for name in PAIR)
+    return bool(chosen and rejected) and bool(chosen[:1] == rejected[:1])
+
+
+def _holds_requests(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return name not in PAIR and all(_has_request(each, name) for each in rows)
 
 
 def _has_request(row: Mapping[str, Any], name: str) -> bool:

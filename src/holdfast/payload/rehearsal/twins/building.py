@@ -73,14 +73,13 @@ class Builder:
 
     def before(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Make the configuration of a model that is about to be made small, once."""
-        config = kwargs.get("config", args[0] if args else None)
+        config, others, named = _config_of(args, kwargs)
         if self._as_is or not is_config(config) or MARK in vars(config):
             return
-        more = (args if "config" in kwargs else args[1:], {name: kwargs[name] for name in kwargs if name != "config"})
 
         def shapes() -> Mapping[str, tuple[int, ...]]:
             with self.left_alone():
-                return _shapes(cls, config, *more)
+                return _shapes(cls, config, others, named)
 
         def count() -> int:
             return sum(map(math.prod, shapes().values()))
@@ -109,6 +108,13 @@ class Builder:
             message = f"no small twin of the model type {config.model_type} could be made"
             self._events.out_of_reach(message)
             raise CannotRehearseError(message)
+
+
+def _config_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the configuration that a model is made with, and its other arguments."""
+    if "config" in kwargs:
+        return kwargs["config"], args, {name: value for name, value in kwargs.items() if name != "config"}
+    return next(iter(args), None), args[1:], kwargs
 
 
 def is_twin(model: Any) -> bool:

@@ -15,41 +15,62 @@ KNOWN = {2: None, 3: None}
 
 
 def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
-    """Have a twin take another attention where the job's needs a GPU. Names that there are not, the real code refuses."""
+    """Have a twin take another attention where the job's needs a GPU; the real code refuses names that do not exist."""
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}
     names["flex_attention"] = "_supports_flex_attn"
-    reported: set[str] = set()
+    choice = AttentionChoice(names, part_request, events)
+    wrap(module.PreTrainedModel, "_check_and_adjust_attn_implementation", choice.check)
+    wrap(module.PreTrainedModel, "_autoset_attn_implementation", choice.choose)  # before transformers 4.56
 
-    def instead(model: Any, requested: Any) -> Any:
-        if part_request.gpu != "assumed" or not isinstance(requested, str) or not _needs_gpu(model, requested, names):
-            return requested
-        if requested not in reported:
-            reported.add(requested)
-            package = PACKAGES.get(requested, "kernels" if "/" in requested else "torch")
-            # The environment of the GPU may be another than this one: what is missing here is reported, and is no failure.
-            lacking = not (is_installed(package) or is_installed("kernels"))
-            also = f"; `{package}` is not in this environment" if lacking else ""
-            events.not_rehearsed(
-                f"attention by {requested}",
-                f"it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it{also}",
-            )
-            events.fact("attention", asked=requested, package=package, lacking=lacking)
-        return "sdpa" if _has_sdpa(model) else "eager"
 
-    def around(original: Any, model: Any, requested: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(model, instead(model, requested), *args, **kwargs)
+class AttentionChoice:
+    """Replaces attention that needs a GPU, where a rehearsal assumes one that is not there.
 
-    def around_earlier(original: Any, cls: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
+    Args:
+        names: The attribute by which a model says that it supports an attention, by the name of the attention.
+        part_request: Says whether a GPU is assumed.
+        events: Receives what is not rehearsed.
+    """
+
+    def __init__(self, names: dict[str, str], part_request: PartRequest, events: EventWriter) -> None:
+        self._names, self._part_request, self._events = names, part_request, events
+        self._reported: set[str] = set()
+
+    def check(self, original: Any, model: Any, requested: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of `_check_and_adjust_attn_implementation`."""
+        return original(model, self._possible(model, requested), *args, **kwargs)
+
+    def choose(self, original: Any, cls: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of `_autoset_attn_implementation`."""
         by_flag = "flash_attention_2" if given(args, kwargs, 0, OLD_FLAG) else None
         implementation = by_flag or getattr(config, "_attn_implementation_internal", None)
-        if (other := instead(cls, implementation)) != implementation:
+        if (other := self._possible(cls, implementation)) != implementation:
             config._attn_implementation = other
             args, kwargs = with_given(args, kwargs, 0, OLD_FLAG, None) if by_flag else (args, kwargs)
         return original(cls, config, *args, **kwargs)
 
-    wrap(module.PreTrainedModel, "_check_and_adjust_attn_implementation", around)
-    wrap(module.PreTrainedModel, "_autoset_attn_implementation", around_earlier)  # before transformers 4.56
+    def _possible(self, model: Any, requested: Any) -> Any:
+        """Return the attention that a twin of a model can have."""
+        if self._part_request.gpu != "assumed" or not isinstance(requested, str):
+            return requested
+        if not _needs_gpu(model, requested, self._names):
+            return requested
+        if requested not in self._reported:
+            self._reported.add(requested)
+            self._report(requested)
+        return "sdpa" if _has_sdpa(model) else "eager"
+
+    def _report(self, requested: str) -> None:
+        package = PACKAGES.get(requested, "kernels" if "/" in requested else "torch")
+        # The environment of the GPU may be another than this one: what is missing here is reported, and is no failure.
+        lacking = not (is_installed(package) or is_installed("kernels"))
+        also = f"; `{package}` is not in this environment" if lacking else ""
+        self._events.not_rehearsed(
+            f"attention by {requested}",
+            f"it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it{also}",
+        )
+        self._events.fact("attention", asked=requested, package=package, lacking=lacking)
 
 
 def _needs_gpu(model: Any, implementation: str, names: dict[str, str]) -> bool:

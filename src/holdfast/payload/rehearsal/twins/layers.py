@@ -9,7 +9,8 @@ Source: the configuration classes of transformers 5.23.0.
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -73,16 +74,20 @@ def choose_layers(fields: Mapping[str, Any]) -> dict[str, Any]:
     {'num_hidden_layers': 2, 'layer_types': ['s', 'f']}
     """
     small = dict(fields)
-    counts = {name: fields[name] for name in DEPTHS if isinstance(fields.get(name), int) and fields[name] > FEWEST}
-    uncounted = [len(fields[name]) for name in UNCOUNTED if isinstance(fields.get(name), list | tuple) and not counts]
-    depths = sorted({*counts.values(), *uncounted}, reverse=True)
+    counts = {name: fields[name] for name in _numbers(fields, DEPTHS) if fields[name] > FEWEST}
+    uncounted = (len(fields[name]) for name in UNCOUNTED if isinstance(fields.get(name), list | tuple))
+    depths = sorted(set(counts.values()) or set(uncounted), reverse=True)
     for depth in depths:
-        # Places and thresholds are those of the deepest stack.
-        stack = fields if depth == depths[0] else {name: fields[name] for name in _lists(fields, depth)}
+        stack = fields if depth == depths[0] else _lists_alone(fields, depth)
         kept = _kept(stack, depth)
         small |= {name: len(kept) for name, count in counts.items() if count == depth}
         small |= _remapped(stack, depth, kept)
     return small
+
+
+def _lists_alone(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """Return the lists of a stack that is not the deepest; places and thresholds are those of the deepest."""
+    return {name: fields[name] for name in _lists(fields, depth)}
 
 
 def _kept(fields: Mapping[str, Any], depth: int) -> list[int]:
@@ -105,8 +110,8 @@ def _period(fields: Mapping[str, Any], name: str) -> int:
 def _kind(fields: Mapping[str, Any], depth: int, place: int) -> tuple[Any, ...]:
     listed = [str(fields[name][place]) for name in _lists(fields, depth)]
     there = [place in fields[name] for name in _place_lists(fields)]
-    after = [place >= fields[name] for name in THRESHOLDS if isinstance(fields.get(name), int)]
-    last = [place >= depth - fields[name] for name in LAST if isinstance(fields.get(name), int)]
+    after = [place >= fields[name] for name in _numbers(fields, THRESHOLDS)]
+    last = [place >= depth - fields[name] for name in _numbers(fields, LAST)]
     return (*listed, *there, *after, *last, str(overrides_of(fields).get(place)))
 
 
@@ -139,21 +144,32 @@ def _place_lists(fields: Mapping[str, Any]) -> list[str]:
     return [name for name in PLACES if isinstance(fields.get(name), list | tuple)]
 
 
+def _numbers(fields: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return those of the names whose fields are whole numbers."""
+    return [name for name in names if isinstance(fields.get(name), int)]
+
+
 def _remapped(fields: Mapping[str, Any], depth: int, kept: Sequence[int]) -> dict[str, Any]:
     """Return the settings that differ by layer, for the layers that stay."""
-    remapped: dict[str, Any] = {}
-    for name in _lists(fields, depth):
-        entries = [fields[name][place] for place in kept]
-        remapped[name] = "".join(entries) if isinstance(fields[name], str) else entries
+    remapped = {name: _entries(fields[name], kept) for name in _lists(fields, depth)}
     for name in _place_lists(fields):
         remapped[name] = [new for new, place in enumerate(kept) if place in fields[name]]
-    for name in (name for name in THRESHOLDS if isinstance(fields.get(name), int)):
-        remapped[name] = sum(place < fields[name] for place in kept)
-    for name in (name for name in LAST if isinstance(fields.get(name), int)):
-        remapped[name] = sum(place >= depth - fields[name] for place in kept)
-    for name in (name for name in ENDS if isinstance(fields.get(name), int)):
-        remapped[name] = min(fields[name], len(kept) - 1)
+    remapped |= _remapped_numbers(fields, depth, kept)
     if overrides := overrides_of(fields):
         there = {new: overrides[place] for new, place in enumerate(kept) if place in overrides}
         remapped = with_overrides({**remapped, OVERRIDES: fields[OVERRIDES]}, there)
     return remapped
+
+
+def _entries(listed: Sequence[Any], kept: Sequence[int]) -> Any:
+    """Return the entries of the layers that stay; of a text, a text."""
+    entries = [listed[place] for place in kept]
+    return "".join(entries) if isinstance(listed, str) else entries
+
+
+def _remapped_numbers(fields: Mapping[str, Any], depth: int, kept: Sequence[int]) -> dict[str, int]:
+    """Return the thresholds, the counts of last layers and the ends for the layers that stay, which are in order."""
+    before = {name: bisect_left(kept, fields[name]) for name in _numbers(fields, THRESHOLDS)}
+    last = {name: len(kept) - bisect_left(kept, depth - fields[name]) for name in _numbers(fields, LAST)}
+    ends = {name: min(fields[name], len(kept) - 1) for name in _numbers(fields, ENDS)}
+    return {**before, **last, **ends}

@@ -162,14 +162,10 @@ class Loader:
         if not self.active:
             return original(*args, **kwargs)
         bound = inspect.signature(original).bind(*args, **kwargs)
-        named = next(name for name in FILES if name in bound.arguments)
-        files = bound.arguments[named] or []
-        files = [files] if isinstance(files, str) else files
+        files = _take_files(bound.arguments)
         _open_all(files)
         if self.quantizer is None and not self._resizes:
             report_misfits(files, self._builder.shapes, self._events)
-        nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
-        bound.arguments.update({name: value for name, value in nothing.items() if name in bound.arguments})
         with _quiet():
             loaded = original(*bound.args, **bound.kwargs)
         if not hasattr(loaded[0], "parameters"):
@@ -216,6 +212,7 @@ class Loader:
 
     def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last
+        is_last = name == type(model).__name__
         self._events.fact(
             "model",
             path=str(path),
@@ -223,16 +220,29 @@ class Loader:
             asked=cls.__name__,
             architecture=type(model).__name__,
             model_type=model.config.model_type,
-            parameters=parameters if name == type(model).__name__ else None,
-            linear=_linear(self._builder.shapes) if name == type(model).__name__ else None,
+            parameters=parameters if is_last else None,
+            linear=_linear(self._builder.shapes) if is_last else None,
             twin_parameters=sum(each.numel() for each in model.parameters()),
             weights_bytes=self._bytes,
             dtype=str(model.dtype).removeprefix("torch."),
             quantized=str(getattr(model, "quantization_method", None) or "") or None,
-            kwargs={
-                name: _plain(value) for name, value in kwargs.items() if name not in NOT_RECORDED and value is not None
-            },
+            kwargs=_recorded(kwargs),
         )
+
+
+def _take_files(arguments: dict[str, Any]) -> list[Any]:
+    """Return the files that weights would be read from, and leave none among the arguments."""
+    named = next(name for name in FILES if name in arguments)
+    files = arguments[named] or []
+    nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
+    arguments.update({name: value for name, value in nothing.items() if name in arguments})
+    return [files] if isinstance(files, str) else files
+
+
+def _recorded(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are recorded of a model that is loaded."""
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    return {name: _plain(value) for name, value in given.items() if name not in NOT_RECORDED}
 
 
 @contextmanager

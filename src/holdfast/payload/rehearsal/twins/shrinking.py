@@ -221,14 +221,19 @@ def _narrow(fields: Fields, old: Mapping[str, Any], width: int) -> None:
     """Set the widths of the stream, and those in its layers: multiples of it where the original's are."""
     was = _stream(old)
     for name, value in old.items():
-        if name in EMBEDDED and _is_count(value):
-            fields[name] = width if value == was else width // 2
-        elif name in INNER or (name == "hidden_dim" and value != was):  # DistilBERT's feed-forward layer
+        if name in INNER or (name == "hidden_dim" and value != was):  # DistilBERT's feed-forward layer
             fields[name] = _inner(fields[name], was, width)
-        elif name in WIDTHS and _is_count(value):
-            fields[name] = _inner(value, was, width) if name == "attention_hidden_size" else width
+        elif name in EMBEDDED | WIDTHS and _is_count(value):
+            fields[name] = _outer(name, value, was, width)
     if old.get("intermediate_layers_indices"):  # what some layers say goes beside what the last says
         fields["vision_output_dim"] = width * (1 + len(fields["intermediate_layers_indices"]))
+
+
+def _outer(name: str, value: int, was: int, width: int) -> Any:
+    """Return the width of a stream or of embeddings: half as wide where the original's embeddings differ."""
+    if name in EMBEDDED:
+        return width if value == was else width // 2
+    return _inner(value, was, width) if name == "attention_hidden_size" else width
 
 
 def _stream(fields: Mapping[str, Any]) -> int:

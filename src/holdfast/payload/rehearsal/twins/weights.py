@@ -25,24 +25,34 @@ CUT: set[str] = set()
 
 def watch(module: Any, loader: Any) -> None:
     """Take the place of transformers' function that finds and downloads files, while a twin is loaded."""
-
-    def several(original: Any, *args: Any, **kwargs: Any) -> Any:
-        path, names = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filenames")))
-        _look_at_gguf(loader, str(path), names or [], kwargs)
-        if not _are_weights(loader, str(path), names or []):
-            return original(*args, **kwargs)
-        return _find(loader, str(path), names, kwargs)
-
-    def one(original: Any, *args: Any, **kwargs: Any) -> Any:
-        path, file = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filename")))
-        _look_at_gguf(loader, str(path), [file], kwargs)
-        there = _find(loader, str(path), [file], kwargs) if _are_weights(loader, str(path), [file]) else None
-        return there[0] if there else original(*args, **kwargs)
-
+    requests = FileRequests(loader)
     if hasattr(module, "cached_files"):
-        wrap(module, "cached_files", several)
+        wrap(module, "cached_files", requests.find_several)
     else:  # before transformers 4.50, whose modules have imported the other from one another
-        wrap_everywhere(module, "cached_file", one)
+        wrap_everywhere(module, "cached_file", requests.find_one)
+
+
+class FileRequests:
+    """Answers requests for a model's files: weights that are on the Hub are not downloaded for a twin."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def find_several(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of `cached_files`."""
+        path, names = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filenames")))
+        _look_at_gguf(self._loader, str(path), names or [], kwargs)
+        if not _are_weights(self._loader, str(path), names or []):
+            return original(*args, **kwargs)
+        return _find(self._loader, str(path), names, kwargs)
+
+    def find_one(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of `cached_file`."""
+        path, file = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filename")))
+        _look_at_gguf(self._loader, str(path), [file], kwargs)
+        is_weights = _are_weights(self._loader, str(path), [file])
+        there = _find(self._loader, str(path), [file], kwargs) if is_weights else None
+        return there[0] if there else original(*args, **kwargs)
 
 
 def _look_at_gguf(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -> None:
