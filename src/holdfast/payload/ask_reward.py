@@ -20,6 +20,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +29,8 @@ TRL = "trl.rewards"
 NUMBERS_END = 3.4028235677973366e38
 """What is greater is infinite as a 32-bit float, which is what the trainer keeps rewards in."""
 STARRED = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+Parameters = Mapping[str, inspect.Parameter]
 
 
 class UnusableError(Exception):
@@ -35,7 +38,7 @@ class UnusableError(Exception):
 
 
 def main(question: Path, answer: Path) -> None:
-    """Ask the function, and write the answer. Standard input stays open as long as somebody wants it."""
+    """Ask the function, and write the answer. The process ends when standard input is closed."""
     end_with_parent(os.dup(0))
     # Whatever the function or its imports print goes nowhere; so does what libraries print past Python.
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -46,12 +49,7 @@ def main(question: Path, answer: Path) -> None:
     try:
         function = find(work["function"])
         write(answer, {"imported": True})
-        if "rows" in work:
-            outcome["rows"] = [rewritten(function, row) for row in work["rows"]]
-        elif "predictions" in work:
-            outcome["rewards"] = measured(function, work)
-        else:
-            outcome["rewards"] = call(function, work)
+        outcome = ask(function, work)
     except UnusableError as error:
         outcome["problem"] = str(error)
     except ModuleNotFoundError as error:
@@ -62,6 +60,13 @@ def main(question: Path, answer: Path) -> None:
         outcome["problem"] = describe_error(error, work["function"])
     write(answer, {"imported": True, **outcome})
     os._exit(0)  # threads that the function left behind are not waited for
+
+
+def ask(function: Any, work: dict[str, Any]) -> dict[str, Any]:
+    """Return what came of the call: rows, or the results of a metric or of a reward function."""
+    if "rows" in work:
+        return {"rows": [rewritten(function, row) for row in work["rows"]]}
+    return {"rewards": measured(function, work) if "predictions" in work else call(function, work)}
 
 
 def end_with_parent(lifeline: int) -> None:
@@ -108,12 +113,21 @@ def measured(function: Any, request: dict[str, Any]) -> list[float | None]:
         raise UnusableError(f"it is {article(function)}, and no function")
     given = {**request["columns"], "predictions": request["predictions"], "references": request["references"]}
     parameters = inspect.signature(function).parameters
-    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+    if not takes_any(parameters):
         given = {name: value for name, value in given.items() if name in parameters}
-    lacking = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
-    if unnamed := [name for name in lacking if parameters[name].kind not in STARRED]:
-        raise UnusableError(f"it asks for {spell(unnamed)}: the data has no such column")
+    if lacking := [name for name in required(parameters) if name not in given]:
+        raise UnusableError(f"it asks for {spell(lacking)}: the data has no such column")
     return read(function(**given), len(request["predictions"]), "value")
+
+
+def takes_any(parameters: Parameters) -> bool:
+    """True if a function takes keywords of any name."""
+    return any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+
+
+def required(parameters: Parameters) -> list[str]:
+    """Return the names of the parameters that have no default."""
+    return [name for name, each in parameters.items() if each.default is each.empty and each.kind not in STARRED]
 
 
 def call(function: Any, request: dict[str, Any]) -> list[float | None]:
@@ -155,27 +169,18 @@ def check_signature(function: Any, given: dict[str, Any]) -> None:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return  # written in C; calling it will tell
-    kinds = inspect.Parameter
-    named = {
-        name for name, each in parameters.items() if each.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
-    }
-    unasked = (
-        [] if any(each.kind is kinds.VAR_KEYWORD for each in parameters.values()) else sorted(given.keys() - named)
-    )
-    lacking = [
-        name
-        for name, each in parameters.items()
-        if each.default is each.empty and each.kind not in STARRED and (name not in given or name not in named)
-    ]
-    problems = []
-    if lacking:
-        problems.append(
-            f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column"
-        )
-    if unasked:
-        problems.append(f"it does not take {spell(unasked)}, which the trainer gives it: add `**kwargs`")
-    if problems:
+    if problems := list(misfits(parameters, given)):
         raise UnusableError("; ".join(problems))
+
+
+def misfits(parameters: Parameters, given: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with parameters that get arguments by keyword."""
+    named = {name for name, each in parameters.items() if each.kind in BY_KEYWORD}
+    if lacking := [name for name in required(parameters) if name not in named & given.keys()]:
+        yield f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column"
+    unasked = [] if takes_any(parameters) else sorted(given.keys() - named)
+    if unasked:
+        yield f"it does not take {spell(unasked)}, which the trainer gives it: add `**kwargs`"
 
 
 def spell(names: list[str]) -> str:

@@ -186,10 +186,11 @@ def release_of(package: str, absent: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def has_expandable_segments() -> bool:
-    """Whether the first GPU has expandable segments."""
+    """True if the first GPU has expandable segments."""
     with suppress(OSError, subprocess.TimeoutExpired):
-        asked = [sys.executable, "-I", "-c", ASK_DRIVER]
-        return not subprocess.run(asked, capture_output=True, timeout=DRIVER_S).returncode  # noqa: S603, PLW1510
+        command = [sys.executable, "-I", "-c", ASK_DRIVER]
+        asked_driver = subprocess.run(command, capture_output=True, timeout=DRIVER_S, check=False)  # noqa: S603 - our own words
+        return not asked_driver.returncode
     return False
 
 
@@ -415,23 +416,21 @@ class AttemptProcess:
         try:
             execute(name, source, space, module)
         except SystemExit as leave:
-            code = leave.code
-            if code and self.ending.status == "finished":
-                self.ending = ScriptEnding("failed", "exit", f"sys.exit({code!r})")
-                where = last_line(leave.__traceback__, space["__file__"])
+            code, where = leave.code, self._note_exit(leave, space)
         except BaseException as error:  # noqa: BLE001 - reported and shown, as the interpreter would
             self.fail(error)
-            code, trace = 1, error.__traceback__
-            while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
-                trace = trace.tb_next  # frames of this file, which only lead into the script
-            where = last_line(trace, space["__file__"])
-            # The interpreter's own hook would look for the script's lines on disk alone.
-            show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
-            show(type(error), error.with_traceback(trace), trace)
+            code, where = 1, show_error(error, space["__file__"])
         if self.ending.status == "failed" and not code:
             sys.stderr.write(f"holdfast: {self.ending.because}\n")  # the script went on as if nothing had been
         self.end(where)
         return {"finished": code, "failed": code or 1, "stopped": STOPPED}[self.ending.status]
+
+    def _note_exit(self, leave: SystemExit, space: dict[str, Any]) -> str | None:
+        """Hold an exit that reports a failure for the end; return the line of the script that asked for it."""
+        if not leave.code or self.ending.status != "finished":
+            return None
+        self.ending = ScriptEnding("failed", "exit", f"sys.exit({leave.code!r})")
+        return last_line(leave.__traceback__, space["__file__"])
 
     def fail(self, error: BaseException) -> None:
         """Hold an exception for the end, unless something follows."""
@@ -494,11 +493,12 @@ class AttemptProcess:
                 self.pulse.leave_out(late_s)
             doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
             self.write("heartbeat", max_steps=self.max_steps, **doing)
-            self._leave_if_abandoned()
+            if self.stop is not None and self.abandoned:
+                self._leave_abandoned(self.stop)
 
     @property
     def abandoned(self) -> str:
-        """Why nobody looks after this process any more; empty if somebody does.
+        """Why this process is no longer supervised; empty if it is.
 
         Nothing would end the other ranks if their launcher died and one of them failed; nothing ends a training whose supervisor is gone.
         """
@@ -506,23 +506,25 @@ class AttemptProcess:
             return "launcher-died"
         return "timeout" if time.monotonic() > self._until_s else ""
 
-    def _leave_if_abandoned(self) -> None:
-        """Save and leave if nobody looks after this process; leave without that if it takes too long.
+    def _leave_abandoned(self, stop: "StopRequest") -> None:
+        """Save and leave, since this process is no longer supervised; leave without that if it takes too long.
 
         A stop that is under way goes on as it is. A script whose training is over is left to save, merge or push its model.
         """
-        stop = self.stop
-        if not self.abandoned or stop is None:
-            return
         if self._abandoned_s is None and not stop.is_heard:
             self.sent = self.abandoned
             os.kill(self._pid, signal.SIGTERM)
         if self._abandoned_s is None or stop.trained:
             self._abandoned_s = time.monotonic()
         elif time.monotonic() - self._abandoned_s > ABANDONED_S:
-            self.ending = abandoned(self.sent, "did not stop") if self.sent else stop.ending("did not stop")
-            self.end()
-            os._exit(STOPPED)
+            self._exit(stop)
+
+    def _exit(self, stop: "StopRequest") -> None:
+        """End this process at once, because it did not stop in time."""
+        did = "did not stop"
+        self.ending = abandoned(self.sent, did) if self.sent else stop.ending(did)
+        self.end()
+        os._exit(STOPPED)
 
     def _record_collectives(self, stacks: Any) -> None:
         """Whenever stacks were written, write down what this rank does with the others, too."""
@@ -757,28 +759,35 @@ class TrainerWatch:
         """Seal the checkpoint when every rank has written its part; only then may older ones go."""
         end_callbacks(self._attempt)
         leaving = self._stop.agreed(args.device)
-        folder, size = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute(), 0
-        if args.process_index == 0 and folder.is_dir():
-            before, self._attempt.phase = self._attempt.phase, "save"
-            described = {"step": state.global_step, "world_size": args.world_size, "settings": self._settings}
-            size = seal(folder, stamps_of(folder), **described)
-            self._attempt.phase, idle_s = before, self._attempt.pulse.take_longest_s()
-            kept = sum(1 for each in folder.parent.glob("checkpoint-*") if each.is_dir())
-            saved = {"path": str(folder), "bytes": size, "free_bytes": free_bytes(folder), "kept": kept}
-            self._attempt.write("checkpoint", **saved, elapsed_s=self._lap(), idle_s=idle_s)
+        folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
+        size = self._seal_checkpoint(folder, args, state) if args.process_index == 0 and folder.is_dir() else 0
+        self._catch_up()
+        self._saved = state.global_step
+        if leaving and state.global_step < state.max_steps:
+            self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
+            self._stop.leave()
+        is_last = control.should_training_stop or state.global_step >= state.max_steps or args.save_strategy == "best"
+        self._leave_full_disk(folder, size, args.device, is_last=is_last)  # with "best", another one may never follow
+
+    def _seal_checkpoint(self, folder: Path, args: Any, state: Any) -> int:
+        """Write the manifest of a checkpoint, and report it; return its bytes."""
+        before, self._attempt.phase = self._attempt.phase, "save"
+        described = {"step": state.global_step, "world_size": args.world_size, "settings": self._settings}
+        size = seal(folder, stamps_of(folder), **described)
+        self._attempt.phase, idle_s = before, self._attempt.pulse.take_longest_s()
+        kept = sum(1 for each in folder.parent.glob("checkpoint-*") if each.is_dir())
+        saved = {"path": str(folder), "bytes": size, "free_bytes": free_bytes(folder), "kept": kept}
+        self._attempt.write("checkpoint", **saved, elapsed_s=self._lap(), idle_s=idle_s)
+        return size
+
+    def _catch_up(self) -> None:
+        """Do what was put off until the checkpoint had its manifest: uploads, and deletions of older ones."""
         while self._pushes:
             self._pushes.pop(0)()
         while self._rotations:
             rotate = self._rotations.pop()
             if self._finite:  # or the last checkpoints with finite weights would make room for those without
                 rotate()
-        self._saved = state.global_step
-        if leaving and state.global_step < state.max_steps:
-            self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
-            self._stop.leave()
-        is_last = control.should_training_stop or state.global_step >= state.max_steps
-        # With "best", nobody knows whether another one follows.
-        self._leave_full_disk(folder, size, args.device, is_last=is_last or args.save_strategy == "best")
 
     def _leave_full_disk(self, folder: Path, size: int, device: Any, *, is_last: bool) -> None:
         """End the training if the next checkpoint, as large as the last one, cannot fit: now nothing is lost, and then the steps between are."""
@@ -809,13 +818,14 @@ class TrainerWatch:
         end_callbacks(self._attempt)
         self._report_step()
         self._report_failed_pushes()
-        stopping = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
+        stops = control.should_training_stop or control.should_epoch_stop
+        stopping = stops and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=stopping)
         vars(self._trainer).pop("_run_epoch", None)
         if args.load_best_model_at_end and state.best_model_checkpoint:
-            metric, value = str(args.metric_for_best_model), state.best_metric
-            value = value if isinstance(value, (int, float)) and math.isfinite(value) else None
-            self._attempt.write("best", checkpoint=str(state.best_model_checkpoint), metric=metric, value=value)
+            checkpoint, metric = str(state.best_model_checkpoint), str(args.metric_for_best_model)
+            figures, _lost = split_nonfinite({"value": state.best_metric})
+            self._attempt.write("best", checkpoint=checkpoint, metric=metric, value=figures.get("value"))
         self._stop.trained = self._attempt.ending.status == "finished"
         if self._stop.agreed(args.device) and self._saved == state.global_step and not self._stop.trained:
             self._stop.leave()
@@ -889,10 +899,8 @@ class TrainerPatches:
         if is_requested(resume_from_checkpoint):
             self._attempt.resumes, self._attempt.resume = Path(resume_from_checkpoint), ""
         try:
-            return train(trainer, resume_from_checkpoint, *args, **kwargs)
-        except Exception as error:
-            self._attempt.fail(error)  # even if the script catches it and goes on
-            raise
+            with Reporting(self._attempt.fail):  # even if the script catches it and goes on
+                return train(trainer, resume_from_checkpoint, *args, **kwargs)
         finally:
             self._stop.training, self._attempt.trains, self._attempt.phase = False, False, "finish"
             self._attempt.resumes = None
@@ -979,6 +987,21 @@ def save_without_token(save: Any, trainer: Any, *args: Any, **kwargs: Any) -> No
             place[name] = token
 
 
+class Reporting:
+    """Calls a function with what the block raises, which goes on its way; of code that may raise anything."""
+
+    def __init__(self, report: Callable[[Exception], object]) -> None:
+        self._report = report
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Report an exception; Ctrl-C and the end of the program are none."""
+        if isinstance(error, Exception):
+            self._report(error)
+
+
 def when_imported(name: str, then: Callable[[Any], object]) -> None:
     """Have `then` called with a module as soon as something has imported it: now, if that has happened."""
     if name in sys.modules:
@@ -1011,6 +1034,18 @@ def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
         return around(original, *args, **kwargs)
 
     setattr(owner, name, wrapped)
+
+
+def show_error(error: BaseException, script: str) -> str | None:
+    """Show an exception as the interpreter would, without the frames of this file that lead into the script; return its line there."""
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
+        trace = trace.tb_next
+    where = last_line(trace, script)
+    # The interpreter's own hook would look for the script's lines on disk alone.
+    show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
+    show(type(error), error.with_traceback(trace), trace)
+    return where
 
 
 def last_line(trace: types.TracebackType | None, script: str) -> str | None:
@@ -1157,15 +1192,30 @@ def content_of(array: Any) -> Iterable[Any]:
     elif types.is_nested(kind):  # a list
         yield from content_of(compute.list_value_length(array).cast(arrow.int64()))
         yield from content_of(array.flatten())
-    elif types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
-        width = kind.bit_width // 8
-        yield array.buffers()[1].slice(array.offset * width, len(array) * width) if len(array) else b""
+    elif has_fixed_width(kind, types):
+        yield fixed_width_content(array)
     else:  # text, or bytes
         array = array.cast(arrow.large_binary())
         yield from content_of(compute.binary_length(array))
-        _, offsets, text = array.buffers()
-        first, last = (memoryview(offsets).cast("q")[at] for at in (array.offset, array.offset + len(array)))
-        yield text.slice(first, last - first) if text else b""
+        yield text_content(array)
+
+
+def has_fixed_width(kind: Any, types: Any) -> bool:
+    """True of an Arrow type whose values all have one width; `types` is the module `pyarrow.types`."""
+    return bool(types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind))
+
+
+def fixed_width_content(array: Any) -> Any:
+    """Return the buffer of an Arrow array's values, all of one width."""
+    width = array.type.bit_width // 8
+    return array.buffers()[1].slice(array.offset * width, len(array) * width) if len(array) else b""
+
+
+def text_content(array: Any) -> Any:
+    """Return the buffer of all texts of an Arrow array of `large_binary`."""
+    _, offsets, text = array.buffers()
+    first, last = (memoryview(offsets).cast("q")[at] for at in (array.offset, array.offset + len(array)))
+    return text.slice(first, last - first) if text else b""
 
 
 def without_wrapping(array: Any) -> Any:
@@ -1210,19 +1260,22 @@ def known_account(account: Any) -> dict[str, Any]:
     """Return what is known of an account of rows, where it has the right type: other programs may write such a file."""
     if not isinstance(account, dict):
         return {}
-    known = {
-        name: value for name, value in account.items() if type(value) in ACCOUNT.get(name, ()) and is_finite(value)
-    }
+    known = {name: value for name, value in account.items() if is_of_kind(value, ACCOUNT.get(name, ()))}
     for name in ("strata", "weights"):  # numbers by value of a column, or by dataset
         if isinstance(numbers := account.get(name), dict):
-            known[name] = {key: each for key, each in numbers.items() if type(each) in (int, float) and is_finite(each)}
+            known[name] = {key: each for key, each in numbers.items() if is_of_kind(each, (int, float))}
     if isinstance(parts := account.get("datasets"), list):
-        known["datasets"] = [known_account(each) for each in parts]
+        known["datasets"] = list(map(known_account, parts))
     return known
 
 
+def is_of_kind(value: Any, kinds: tuple[type, ...]) -> bool:
+    """True of a value of one of some types that JSON can hold; True is no number."""
+    return type(value) in kinds and is_finite(value)
+
+
 def is_finite(value: Any) -> bool:
-    """Whether JSON can hold a value."""
+    """True if JSON can hold a value."""
     return not isinstance(value, float) or math.isfinite(value)
 
 
@@ -1250,8 +1303,13 @@ def split_nonfinite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], l
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it, without what is named as a secret."""
     if isinstance(value, Mapping):
-        return {name: "***" if part and str(name).endswith(SECRETS) else plain(part) for name, part in value.items()}
+        return {name: "***" if is_secret(name, part) else plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple, set)):
-        return [plain(part) for part in value]
-    fits = value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+        return list(map(plain, value))
+    fits = isinstance(value, (bool, int, str, float, type(None))) and is_finite(value)
     return value if fits else str(value)
+
+
+def is_secret(name: Any, value: Any) -> bool:
+    """True of a setting that is not recorded, by its name."""
+    return bool(value) and str(name).endswith(SECRETS)

@@ -3,9 +3,10 @@
 import json
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, end_with_parent
 from .work_request import ModelRequest, read_request
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def main(path: Path) -> None:
-    """Do the work; tell on standard output what happens. Whatever the libraries print goes to standard error."""
+    """Do the work, and report on standard output what happens. Whatever the libraries print goes to standard error."""
     end_with_parent()
     events = claim_output()
 
@@ -28,24 +29,29 @@ def main(path: Path) -> None:
         is_adapter = model.adapter is not None and _is_peft(loaded.error)
         tell("unusable", because=describe_error(loaded.error), adapter=is_adapter)
         return
-    from .dataset_work import do, kind_of  # which the model's loading has imported
-
-    tell("loaded", **loaded.describe())
+    tell("loaded", **loaded.model.describe())
     for each in work:
         tell("started", name=each.name)
-        done = attempt_aloud(partial(do, each, loaded, tell))
+        done = attempt_aloud(partial(loaded.do, each, loaded.model, tell))
         if isinstance(done, RaisedCall):
-            tell("failed", name=each.name, because=describe_error(done.error), kind=kind_of(done.error))
+            tell("failed", name=each.name, because=describe_error(done.error), kind=loaded.kind_of(done.error))
         else:
             tell("done", name=each.name)
 
 
-def _load(model: ModelRequest) -> "LoadedModel":
-    """Load the model, and the code that works with it: with torch, whose import may fail."""
-    from . import dataset_work  # noqa: F401 - see above
-    from .loading import load_model
+class LoadedWork(NamedTuple):
+    """A model, and the code that works with it."""
 
-    return load_model(model)
+    model: "LoadedModel"
+    do: Callable[..., None]
+    kind_of: Callable[[BaseException], str]
+
+
+def _load(request: ModelRequest) -> LoadedWork:
+    """Load the model, and the code that works with it: with torch, whose import may fail."""
+    from . import dataset_work, loading
+
+    return LoadedWork(loading.load_model(request), dataset_work.do, dataset_work.kind_of)
 
 
 def _is_peft(error: BaseException) -> bool:

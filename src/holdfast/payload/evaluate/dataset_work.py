@@ -4,7 +4,8 @@ import errno
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,18 @@ def refuse_not_finite(outputs: list[dict[str, Any]]) -> None:
     """Raise if a score is no number: no figure made of it would mean anything."""
     for output in outputs:
         values = [*output.get("logits", ()), *(score for score, _ in output.get("scores", ()))]
-        if any(math.isnan(value) for value in values):
+        if any(map(math.isnan, values)):
             raise NotFiniteError(f"row {output['row']}: the model's likelihoods are NaN")
-        responses = (
-            each[0] if isinstance(each, list) else each for call in output.get("responses", ()) for each in call
-        )
-        if not all(isinstance(each, str) or math.isfinite(each) for each in responses):
+        if not all(map(math.isfinite, _likelihoods(output))):
             raise NotFiniteError(f"row {output['row']}: a likelihood of the model is no finite number")
+
+
+def _likelihoods(output: dict[str, Any]) -> Iterator[float]:
+    """Yield the likelihoods among the responses to the calls of a row; the others are texts."""
+    for response in chain.from_iterable(output.get("responses", ())):
+        value = response[0] if isinstance(response, list) else response
+        if not isinstance(value, str):
+            yield value
 
 
 def kind_of(error: BaseException) -> str:

@@ -39,9 +39,7 @@ class Scoring:
 
     def _score(self, texts: list[tuple[list[int], int]]) -> list[tuple[float, int]]:
         """Return each answer's log-likelihood in nats, and its number of tokens. Padding is on the right: no token sees it."""
-        pad, width = self._loaded.tokenizer.pad_token_id, max(len(ids) for ids, _ in texts)
-        ids = torch.tensor([row + [pad] * (width - len(row)) for row, _ in texts], device=self._loaded.device)
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row, _ in texts], device=ids.device)
+        ids, mask = _padded(self._loaded, [row for row, _ in texts])
         with torch.inference_mode():
             logits = self._loaded.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
             found = []
@@ -81,15 +79,21 @@ class Classifying:
 
     def run(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the outputs of a batch of prepared rows."""
-        texts = [ids for row in batch for ids in row["texts"]]
-        pad, width = self._loaded.tokenizer.pad_token_id, max(map(len, texts))
-        ids = torch.tensor([row + [pad] * (width - len(row)) for row in texts], device=self._loaded.device)
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in texts], device=ids.device)
+        ids, mask = _padded(self._loaded, [ids for row in batch for ids in row["texts"]])
         with torch.inference_mode():
             logits = iter(self._loaded.model(input_ids=ids, attention_mask=mask).logits.double().tolist())
-        found = [(row, [next(logits) for _ in row["texts"]]) for row in batch]
+        return [self._answer(row, [next(logits) for _ in row["texts"]]) for row in batch]
+
+    def _answer(self, row: dict[str, Any], logits: list[list[float]]) -> dict[str, Any]:
+        """Return the output of a row: the logits of its text, or the score of each of its texts."""
         if self._loaded.model.config.num_labels > 1:
-            return [{"row": row["row"], "cut": row["cut"], "logits": values[0]} for row, values in found]
-        return [
-            {"row": row["row"], "cut": row["cut"], "scores": [(each[0], 1) for each in values]} for row, values in found
-        ]
+            return {"row": row["row"], "cut": row["cut"], "logits": logits[0]}
+        return {"row": row["row"], "cut": row["cut"], "scores": [(each[0], 1) for each in logits]}
+
+
+def _padded(loaded: LoadedModel, texts: list[list[int]]) -> tuple[Any, Any]:
+    """Return the ids of texts, padded on the right, and their mask: int64, (texts, tokens)."""
+    pad, width = loaded.tokenizer.pad_token_id, max(map(len, texts))
+    ids = torch.tensor([text + [pad] * (width - len(text)) for text in texts], device=loaded.device)
+    mask = torch.tensor([[1] * len(text) + [0] * (width - len(text)) for text in texts], device=loaded.device)
+    return ids, mask

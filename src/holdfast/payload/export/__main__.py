@@ -24,6 +24,8 @@ from .errors import ExportError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 KIB = 1024
+ORIGINS = {"/conversion/": "converter", "/gguf-py/": "converter", "/peft/": "adapter"}
+"""Kinds of errors by the folder of the code that raised them."""
 LOOK_S = 0.02
 """Seconds between two looks at whether a stage has ended."""
 
@@ -92,7 +94,7 @@ def load_libraries() -> None:
 
 
 def _forked(given: dict[str, Any]) -> int:
-    """Do a stage in a fork; return its exit code. It ends if standard input is closed meanwhile: nobody wants it any more."""
+    """Do a stage in a fork; return its exit code. All end if standard input is closed meanwhile: the answer is no longer wanted."""
     sys.stderr.flush()
     child = os.fork()
     if not child:
@@ -131,10 +133,8 @@ def kind_of(error: BaseException) -> str:
         return "disk"
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower() or "can't allocate memory" in str(error):
         return "memory"
-    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    if any("/conversion/" in each or "/gguf-py/" in each for each in frames):
-        return "converter"
-    return "adapter" if any("/peft/" in each for each in frames) else "other"
+    files = "\n".join(frame.filename for frame in traceback.extract_tb(error.__traceback__))
+    return next((kind for folder, kind in ORIGINS.items() if folder in files), "other")
 
 
 def _is_full(error: BaseException) -> bool:

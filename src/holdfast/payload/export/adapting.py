@@ -37,9 +37,7 @@ def _embedding_rows(adapter: str) -> Iterator[int]:
 def add_adapters(model: Any, adapters: Sequence[str]) -> Any:
     """Return the base with all adapters active."""
     configs = [PeftConfig.from_pretrained(each) for each in adapters]
-    kinds = sorted({PeftType(each.peft_type).value for each in configs})
-    if len(adapters) > 1 and kinds != ["LORA"]:
-        raise ExportError("several", f"adapters of type {', '.join(kinds)} cannot be merged together")
+    kinds = _kinds_that_merge(configs)
     untie_where_adapted(model, configs)
     names = adapter_names(adapters)
     found: Any = PeftModel.from_pretrained(model, adapters[0], adapter_name=names[0])
@@ -51,6 +49,14 @@ def add_adapters(model: Any, adapters: Sequence[str]) -> Any:
         _refuse_unplaced(found, name, each)
     found.base_model.set_adapter(names if len(names) > 1 else names[0])
     return found.eval()
+
+
+def _kinds_that_merge(configs: Sequence[Any]) -> list[str]:
+    """Return the types of adapters; raise if there are several of other types than LoRA."""
+    kinds = sorted({PeftType(each.peft_type).value for each in configs})
+    if len(configs) > 1 and kinds != ["LORA"]:
+        raise ExportError("several", f"adapters of type {', '.join(kinds)} cannot be merged together")
+    return kinds
 
 
 def adapter_names(adapters: Sequence[str]) -> list[str]:

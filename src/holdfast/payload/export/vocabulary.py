@@ -53,7 +53,7 @@ def look(request: VocabularyRequest) -> dict[str, Any]:
     _refuse_unknown(converter, _write_small(request, tokenizer, folder))
     found = converter.convert(folder, file, "--vocab-only")
     pairs = reference_ids(tokenizer, request.texts)
-    names = [found.name, *converter.pre_tokenizers()] if found.asked else [""]
+    names = filter(None, [found.name, *converter.pre_tokenizers()]) if found.asked else [""]
     best = {
         "pre_tokenizer": "",
         "found_by": "none",
@@ -64,11 +64,11 @@ def look(request: VocabularyRequest) -> dict[str, Any]:
         "unspaced": 0,
         "first": "",
     }
-    for name in dict.fromkeys(name for name in names if name or not found.asked):
+    for name in dict.fromkeys(names):
         trial = _try(file, name, pairs)
         if trial["equal"] > best["equal"]:
-            how = "none" if not found.asked else "hash" if name == found.name else "proof"
-            best = {**best, **trial, "pre_tokenizer": name, "found_by": how}
+            how = "hash" if name == found.name else "proof"
+            best = {**best, **trial, "pre_tokenizer": name, "found_by": how if found.asked else "none"}
         if best["equal"] == len(pairs):
             break
     return best

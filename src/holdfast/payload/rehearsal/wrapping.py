@@ -3,31 +3,22 @@
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 
 def raised_by(call: Callable[[], object]) -> Exception | None:
     """Return what a call raises, of code that may raise anything; None if it returns."""
-    try:
+    raised: list[Exception] = []
+    with suppress(Exception), reporting(raised.append):
         call()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the caller reports it
-        return error
-    return None
+    return next(iter(raised), None)
 
 
-class Reporting:
-    """Calls a function with what the block raises, which goes on its way; of code that may raise anything."""
-
-    def __init__(self, report: Callable[[Exception], object]) -> None:
-        self._report = report
-
-    def __enter__(self) -> None:
-        """Begin the block."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Report an exception; Ctrl-C and the end of the program are none."""
-        if isinstance(error, Exception):
-            self._report(error)
+def reporting(report: Callable[[Exception], object]) -> AbstractContextManager[None]:
+    """Return a context that calls a function with what its block raises, which goes on its way."""
+    context: AbstractContextManager[None] = _runtime().Reporting(report)
+    return context
 
 
 def when_imported(name: str, then: Callable[[Any], object]) -> None:

@@ -54,31 +54,38 @@ def _of_depth(fields: Mapping[str, Any], layers: int) -> dict[str, Any]:
 def build_model(request: TraceRequest) -> Any:
     """Return the model in the dtype that it is loaded in."""
     config = make_config(request)
-    flash = request.attention == "flash"
     register_flash()
     settings = {
         "dtype": getattr(torch, request.dtype),
         "attn_implementation": "eager" if request.attention == "eager" else "sdpa",
     }
-    if request.method == "reward":
-        config.num_labels = 1
-        config.pad_token_id = config.pad_token_id or 0
-        family = transformers.AutoModelForSequenceClassification
-    elif "text_config" in request.config:
-        family = transformers.AutoModelForImageTextToText
-    else:
-        family = transformers.AutoModelForCausalLM
+    family = _family(config, request)
     try:
         with patched({(transformers.PreTrainedModel, "initialize_weights"): lambda *_, **__: None}):
             model = family.from_config(config, **settings)  # drawing weights may depend on data, of which there is none
     except ValueError as error:
         raise UntraceableError(str(error).splitlines()[0]) from error
-    if flash:
-        for part in model.modules():
-            if hasattr(part, "config") and hasattr(part.config, "_attn_implementation"):
-                part.config._attn_implementation = FLASH
+    if request.attention == "flash":
+        _attend_by_flash(model)
     kernels.fuse(model, request.fused)
     return model.train()
+
+
+def _family(config: Any, request: TraceRequest) -> Any:
+    """Return the class that makes a model; a reward model's configuration gets its one label."""
+    if request.method == "reward":
+        config.num_labels = 1
+        config.pad_token_id = config.pad_token_id or 0
+        return transformers.AutoModelForSequenceClassification
+    if "text_config" in request.config:
+        return transformers.AutoModelForImageTextToText
+    return transformers.AutoModelForCausalLM
+
+
+def _attend_by_flash(model: Any) -> None:
+    for part in model.modules():
+        if hasattr(part, "config") and hasattr(part.config, "_attn_implementation"):
+            part.config._attn_implementation = FLASH
 
 
 def add_adapter(model: Any, request: TraceRequest) -> Any:
@@ -115,8 +122,11 @@ def quantize(model: Any, request: TraceRequest) -> None:
                 model.get_submodule(parent), own, kernels.FourBitLinear(module, compute, nested=quantization.nested)
             )
     kernels.clone_outputs(model)
-    if not quantization.float32_norms:
-        return
+    if quantization.float32_norms:
+        _widen_norms(model)
+
+
+def _widen_norms(model: Any) -> None:
     for name, parameter in model.named_parameters():
         if "norm" in name and parameter.dtype in HALF:
             parameter.data = parameter.data.float()

@@ -19,7 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,18 +125,17 @@ class GuardedFunctions:
 
     def take_over(self) -> None:
         """Take the place of Python's functions, and of those of libraries as they are imported."""
-        for name in READERS:
-            _take(os, name, self._read)
-        for name in CHANGERS:
-            _take(os, name, self._change)
-        for name in ("remove", "unlink"):
-            _take(os, name, self._remove)
-        for name in ("rename", "replace"):
-            _take(os, name, self._rename)
-        for name in ("mkdir", "mkfifo"):
-            _take(os, name, self._make)
-        for name in ("symlink", "link"):
-            _take(os, name, self._link)
+        groups: tuple[tuple[Callable[..., Any], Iterable[str]], ...] = (
+            (self._read, READERS),
+            (self._change, CHANGERS),
+            (self._remove, ("remove", "unlink")),
+            (self._rename, ("rename", "replace")),
+            (self._make, ("mkdir", "mkfifo")),
+            (self._link, ("symlink", "link")),
+        )
+        for around, names in groups:
+            for name in names:
+                _take(os, name, around)
         for name in ("listdir", "scandir", "rmdir", "chdir", "getcwd"):
             _take(os, name, getattr(self, f"_{name}"))
         _take(os, "open", self._open_descriptor)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..part_request import PartRequest
-from ..wrapping import Reporting, replace_everywhere, when_imported, wrap_everywhere
+from ..wrapping import replace_everywhere, reporting, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
 from .loading import BuilderMethods, each_dataset
@@ -90,7 +90,7 @@ class DatasetHooks:
             self._noting.note(None, record)
 
         with self._events.during("data"):
-            with Reporting(note_failure):
+            with reporting(note_failure):
                 loaded = load()
             self._events.fact("dataset", **record, **described(loaded))
             self._noting.note(loaded, record)

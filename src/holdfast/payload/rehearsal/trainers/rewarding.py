@@ -19,7 +19,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import torch
-from ..wrapping import Reporting
+from ..wrapping import reporting
 
 CONSTANT = "grpo-zero-advantage"
 NUMBERS = "Return a number for each completion, or None where a function does not apply."
@@ -94,7 +94,7 @@ class Rewards:
         if named or len(requested) != ASKED:
             return original(trainer, *requested, **named)
         seen = self._seen.setdefault(id(trainer), RewardRecord())
-        with self._events.listening() as outside, Reporting(self._report_called):
+        with self._events.listening() as outside, reporting(self._report_called):
             rewards = original(trainer, *requested)
         seen.outside += outside
         totals = total_rewards(rewards, trainer)
