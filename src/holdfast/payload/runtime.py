@@ -108,6 +108,7 @@ ACCOUNT: dict[str, tuple[type, ...]] = {  # of rows, by the script of a job file
 }
 ACCOUNT_BYTES = 256 << 10  # more is no such account
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
+PLAIN = (bool, int, str, float, type(None))  # types that JSON has
 
 
 def run_script(name: str, source: str, argv: list[str], module: str = "") -> None:
@@ -493,8 +494,7 @@ class AttemptProcess:
                 self.pulse.leave_out(late_s)
             doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
             self.write("heartbeat", max_steps=self.max_steps, **doing)
-            if self.stop is not None and self.abandoned:
-                self._leave_abandoned(self.stop)
+            self._leave_if_abandoned()
 
     @property
     def abandoned(self) -> str:
@@ -506,7 +506,11 @@ class AttemptProcess:
             return "launcher-died"
         return "timeout" if time.monotonic() > self._until_s else ""
 
-    def _leave_abandoned(self, stop: "StopRequest") -> None:
+    def _leave_if_abandoned(self) -> None:
+        if self.stop is not None and self.abandoned:
+            self._leave(self.stop)
+
+    def _leave(self, stop: "StopRequest") -> None:
         """Save and leave, since this process is no longer supervised; leave without that if it takes too long.
 
         A stop that is under way goes on as it is. A script whose training is over is left to save, merge or push its model.
@@ -822,13 +826,17 @@ class TrainerWatch:
         stopping = stops and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=stopping)
         vars(self._trainer).pop("_run_epoch", None)
-        if args.load_best_model_at_end and state.best_model_checkpoint:
-            checkpoint, metric = str(state.best_model_checkpoint), str(args.metric_for_best_model)
-            figures, _lost = split_nonfinite({"value": state.best_metric})
-            self._attempt.write("best", checkpoint=checkpoint, metric=metric, value=figures.get("value"))
+        self._report_best(args, state)
         self._stop.trained = self._attempt.ending.status == "finished"
         if self._stop.agreed(args.device) and self._saved == state.global_step and not self._stop.trained:
             self._stop.leave()
+
+    def _report_best(self, args: Any, state: Any) -> None:
+        """Report the checkpoint that is loaded at the end, with its metric; None if that is not finite."""
+        if args.load_best_model_at_end and state.best_model_checkpoint:
+            figures, _ = split_nonfinite({"value": state.best_metric})
+            checkpoint, metric = str(state.best_model_checkpoint), str(args.metric_for_best_model)
+            self._attempt.write("best", checkpoint=checkpoint, metric=metric, value=figures.get("value"))
 
     def _report_step(self) -> None:
         if self._waiting:
@@ -1303,13 +1311,12 @@ def split_nonfinite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], l
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it, without what is named as a secret."""
     if isinstance(value, Mapping):
-        return {name: "***" if is_secret(name, part) else plain(part) for name, part in value.items()}
+        return {name: shown(name, part) for name, part in value.items()}
     if isinstance(value, (list, tuple, set)):
         return list(map(plain, value))
-    fits = isinstance(value, (bool, int, str, float, type(None))) and is_finite(value)
-    return value if fits else str(value)
+    return value if isinstance(value, PLAIN) and is_finite(value) else str(value)
 
 
-def is_secret(name: Any, value: Any) -> bool:
-    """True of a setting that is not recorded, by its name."""
-    return bool(value) and str(name).endswith(SECRETS)
+def shown(name: Any, value: Any) -> Any:
+    """Return a setting as it is recorded: stars if its name is that of a secret."""
+    return "***" if value and str(name).endswith(SECRETS) else plain(value)

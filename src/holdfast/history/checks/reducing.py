@@ -172,10 +172,13 @@ class _Reducer:
         if value is None:
             return
         yield from self._effects(value)
-        call = self._own_call(value)
-        reduced = call or self.expressions.reduced(value)
+        reduced = self._understood(value)
         for target in targets:
             yield from self._given(target, reduced)
+
+    def _understood(self, value: ast.expr) -> ast.expr:
+        """Return a value as far as it is understood: a call of an own method that checks, or an expression."""
+        return self._own_call(value) or self.expressions.reduced(value)
 
     def _given(self, target: ast.expr, value: ast.expr) -> Iterator[ast.stmt]:
         """Yield the assignment of a value to something; a name that holds a tuple is taken apart."""
@@ -252,13 +255,13 @@ class _Reducer:
         match node:
             case ast.Raise(exc=error):
                 yield from self._raised(error)
-            case ast.Assert(test=test):
-                words = self.expressions.message(node.msg or ast.Constant(""))
+            case ast.Assert(test=test, msg=message):
+                words = self.expressions.message(ast.Constant("") if message is None else message)
                 failed = ast.Call(ast.Name("AssertionError"), [words], [])
                 yield condition(self.expressions.reduced(test), (), [ast.Raise(failed)])
             case ast.Return(value=ast.expr() as value):
                 yield from self._effects(value)
-                yield ast.Return(self._own_call(value) or self.expressions.reduced(value))
+                yield ast.Return(self._understood(value))
             case ast.Return():
                 yield node
 

@@ -211,9 +211,12 @@ def _shared_attributes(functions: Iterable[ast.FunctionDef], *, is_dataclass: bo
     for function in functions:
         for target, value in _assigned(function):
             holder, _, name = target.partition(".")
-            handed_on = isinstance(value, ast.Name) and value.id == name
-            if holder == "self" and (is_dataclass or handed_on):
+            if holder == "self" and (is_dataclass or _is_named(value, name)):
                 yield target
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _deciding(body: Sequence[ast.stmt], tests: tuple[ast.expr, ...]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Loaded tasks: what they ask of a model, and the scores of its responses, both by lm-eval's own code."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -138,14 +139,13 @@ class LoadedTasks:
         for name, group in self.groups.items():
             tasks = {task.task_name for task in group.get_all_tasks()}
             if group.has_aggregation and tasks <= metrics.keys():
-                values = group.aggregate(metrics)
-                found[name] = {key: float(value) for key, value in values.items() if _is_value(key)}
+                found[name] = _values(group.aggregate(metrics))
         return found
 
 
-def _is_value(key: str) -> bool:
-    """True of a metric with its filter, as `acc,none`; its standard error is none."""
-    return "," in key and "_stderr," not in key
+def _values(aggregated: Mapping[str, Any]) -> dict[str, float]:
+    """Return the values of metrics, named with their filters as `acc,none`, without their standard errors."""
+    return {key: float(value) for key, value in aggregated.items() if "," in key and "_stderr," not in key}
 
 
 def load_tasks(registry: TaskRegistry, few_shot: int | None, seed: int) -> tuple[LoadedTasks, list[dict[str, Any]]]:

@@ -131,10 +131,16 @@ def kind_of(error: BaseException) -> str:
         return error.kind
     if _is_full(error):
         return "disk"
-    if isinstance(error, MemoryError) or "out of memory" in str(error).lower() or "can't allocate memory" in str(error):
+    if _is_out_of_memory(error):
         return "memory"
     files = "\n".join(frame.filename for frame in traceback.extract_tb(error.__traceback__))
     return next((kind for folder, kind in ORIGINS.items() if folder in files), "other")
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """True if the memory of the machine or of a GPU was full; torch says it in words alone."""
+    words = str(error)
+    return isinstance(error, MemoryError) or "out of memory" in words.lower() or "can't allocate memory" in words
 
 
 def _is_full(error: BaseException) -> bool:

@@ -119,6 +119,11 @@ def _missing_gradients(losses: LossRecord, updates: OptimizerWatch) -> tuple[str
         because = f"`backward` is never called: {none}"
         fix = "Call `loss.backward()` before `optimizer.step()`; with accelerate, `accelerator.backward(loss)`."
         return because, fix
+    return _lost_gradients(losses, updates, none)
+
+
+def _lost_gradients(losses: LossRecord, updates: OptimizerWatch, none: str) -> tuple[str, str]:
+    """Return where gradients are lost between the loss and the optimizer, and what to do; `none` says that there are none."""
     weights = [each for each in losses.leaves if each.numel() > 1]
     if not weights:
         because = f"the loss depends on no weight, so {none}: it was cut off from the model, by `detach`, `item` or a new tensor"

@@ -143,29 +143,29 @@ class LossRecord:
             self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
-        """Look at the call of a module; `is_outside` walks the stack, so it is last in each condition."""
+        """Look at the call of a module, as each in a model is called; `is_outside` walks the stack, so it is asked last."""
         if torch.is_grad_enabled():
-            labels: Any = (kwargs or {}).get("labels")
-            if torch.is_tensor(labels) and self._events.is_outside:
-                self._note_labels(labels, module)
-                self._note_own_loss(output, module)
+            self._look_at_labels((kwargs or {}).get("labels"), module, output)
         elif not self.evaluates and self._events.is_outside:
-            self.evaluates = not module.training and self._is_trained(module)
+            self.evaluates = self._is_evaluated(module)
 
-    def _note_labels(self, labels: Any, module: Any) -> None:
+    def _look_at_labels(self, labels: Any, module: Any, output: Any) -> None:
+        if not torch.is_tensor(labels) or not self._events.is_outside:
+            return
         masked: Any = labels == IGNORED
         self.labels, self.masked = self.labels + 1, self.masked + int(masked.all())
         if masked.dim() == MATRIX and not masks_at_random(module):
             self.rows, self.masked_rows = self.rows + len(masked), self.masked_rows + int(masked.all(dim=1).sum())
+        self._note_own_loss(output, module)
 
     def _note_own_loss(self, output: Any, module: Any) -> None:
         loss: Any = getattr(output, "loss", None)
         if torch.is_tensor(loss) and loss.numel() == 1 and type(module).__name__.endswith(CAUSAL):
             self.own.append(float(loss.detach()))
 
-    def _is_trained(self, module: Any) -> bool:
-        """True if an optimizer that was made holds any of a model's weights."""
-        if not hasattr(module, "config") or not self._updates.made:
+    def _is_evaluated(self, module: Any) -> bool:
+        """True of a model in the mode of evaluation of which an optimizer that was made holds any weight."""
+        if module.training or not hasattr(module, "config") or not self._updates.made:
             return False
         held = {id(each) for each in held_by(self._updates.made)}
         return any(id(each) in held for each in module.parameters())

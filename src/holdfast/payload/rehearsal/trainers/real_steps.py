@@ -68,11 +68,15 @@ def _look_at_metric(requested: Mapping[str, Any], events: EventWriter) -> None:
 def _look_at_evaluations(trainer: Any, steps: int, requested: Mapping[str, Any], events: EventWriter) -> None:
     """Report evaluations every so many steps that come too late or too seldom; `steps` are those of the whole training."""
     every, delay = requested.get("eval_steps") or requested.get("logging_steps"), requested.get("eval_delay") or 0
-    chooses = bool(requested.get("load_best_model_at_end")) or requested.get("save_strategy") == "best"
+    chooses = _chooses_best(requested)
     if delay > steps:
         _report_delay(delay, steps, events, chooses=chooses)
     elif isinstance(every, int) and every > 1:
         _look_at_choices(trainer, steps, every, events, chooses=chooses)
+
+
+def _chooses_best(requested: Mapping[str, Any]) -> bool:
+    return bool(requested.get("load_best_model_at_end")) or requested.get("save_strategy") == "best"
 
 
 def _report_delay(delay: float, steps: int, events: EventWriter, *, chooses: bool) -> None:

@@ -1,7 +1,7 @@
 """Adapters that were saved: whether they are what was trained, and whether merging keeps what the model says."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,8 +51,7 @@ def look(
     learnt = [each for each in trainings if _has_learnt(each)]
     if not _report_empty(adapters, events) and learnt:
         _report_untrained(adapters, events)
-        if TAKES_OFF.search(part_request.source):
-            _report_bases(final, learnt, events, is_sure=not adapters or bool(MERGES.search(part_request.source)))
+        _report_bases(_copies_of_base(final, learnt), part_request.source, events, is_alone=not adapters)
 
 
 def _has_learnt(training: Mapping[str, Any]) -> bool:
@@ -75,18 +74,25 @@ def _report_untrained(adapters: Sequence[Path], events: EventWriter) -> None:
         events.fault("no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before.")
 
 
-def _report_bases(
-    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], events: EventWriter, *, is_sure: bool
-) -> None:
-    """Report whole models that are the base of a training; beside its adapter, one may be wanted."""
-    bases = {str(each.get("base") or "") for each in trainings}
-    for folder in (each for each in final if (each / "config.json").is_file()):
+def _report_bases(folders: Iterable[Path], source: str, events: EventWriter, *, is_alone: bool) -> None:
+    """Report copies of the base where a script takes the adapter off; beside a saved adapter, one may be wanted."""
+    if not TAKES_OFF.search(source):
+        return
+    is_sure = is_alone or MERGES.search(source)
+    for folder in folders:
         because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
-        if any(_is_base(folder, base) for base in bases):
-            if is_sure:
-                events.fault("user-code-error", "export", because, fix=MERGED)
-            else:
-                events.warning("user-code-error", "export", f"{because}. {MERGED}")
+        if is_sure:
+            events.fault("user-code-error", "export", because, fix=MERGED)
+        else:
+            events.warning("user-code-error", "export", f"{because}. {MERGED}")
+
+
+def _copies_of_base(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]]) -> Iterator[Path]:
+    """Yield the folders of whole models that are the base of one of the trainings."""
+    bases = {str(each.get("base") or "") for each in trainings}
+    for folder in final:
+        if (folder / "config.json").is_file() and any(_is_base(folder, base) for base in bases):
+            yield folder
 
 
 def look_for_whole(folders: Sequence[Path], trainings: Sequence[Mapping[str, Any]], events: EventWriter) -> None:

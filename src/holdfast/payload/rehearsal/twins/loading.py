@@ -212,7 +212,7 @@ class Loader:
 
     def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last
-        is_last = name == type(model).__name__
+        is_last, method = name == type(model).__name__, getattr(model, "quantization_method", None)
         self._events.fact(
             "model",
             path=str(path),
@@ -225,7 +225,7 @@ class Loader:
             twin_parameters=sum(each.numel() for each in model.parameters()),
             weights_bytes=self._bytes,
             dtype=str(model.dtype).removeprefix("torch."),
-            quantized=str(getattr(model, "quantization_method", None) or "") or None,
+            quantized=str(method) if method else None,
             kwargs=_recorded(kwargs),
         )
 

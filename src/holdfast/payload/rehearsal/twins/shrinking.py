@@ -221,12 +221,17 @@ def _narrow(fields: Fields, old: Mapping[str, Any], width: int) -> None:
     """Set the widths of the stream, and those in its layers: multiples of it where the original's are."""
     was = _stream(old)
     for name, value in old.items():
-        if name in INNER or (name == "hidden_dim" and value != was):  # DistilBERT's feed-forward layer
+        if _is_inner(name, value, was):
             fields[name] = _inner(fields[name], was, width)
         elif name in EMBEDDED | WIDTHS and _is_count(value):
             fields[name] = _outer(name, value, was, width)
     if old.get("intermediate_layers_indices"):  # what some layers say goes beside what the last says
         fields["vision_output_dim"] = width * (1 + len(fields["intermediate_layers_indices"]))
+
+
+def _is_inner(name: str, value: Any, was: int) -> bool:
+    """True of a width inside layers; `hidden_dim` is DistilBERT's feed-forward layer, where it is not the stream."""
+    return name in INNER or (name == "hidden_dim" and value != was)
 
 
 def _outer(name: str, value: int, was: int, width: int) -> Any:
