@@ -507,6 +507,7 @@ class AttemptProcess:
         return "timeout" if time.monotonic() > self._until_s else ""
 
     def _leave_if_abandoned(self) -> None:
+        """Save and leave, unless this process is supervised, or no stop can be asked of it yet."""
         if self.stop is not None and self.abandoned:
             self._leave(self.stop)
 
