@@ -19,12 +19,12 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}
     names["flex_attention"] = "_supports_flex_attn"
-    choice = AttentionChoice(names, part_request, events)
+    choice = TwinAttention(names, part_request, events)
     wrap(module.PreTrainedModel, "_check_and_adjust_attn_implementation", choice.check)
     wrap(module.PreTrainedModel, "_autoset_attn_implementation", choice.choose)  # before transformers 4.56
 
 
-class AttentionChoice:
+class TwinAttention:
     """Replaces attention that needs a GPU, where a rehearsal assumes one that is not there.
 
     Args:
