@@ -22,10 +22,10 @@ from typing import Final
 from benchmarks.machine import heading
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
 from holdfast.app.rehearse.rehearsing import make_part_request, wanted
+from holdfast.app.targets.programs import program_of
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.hub import loopback_hub

@@ -10,9 +10,9 @@ import pytest
 
 import holdfast
 from holdfast.adapters.rehearsal.passed import mark_of
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearsed import find_rehearsed_training
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import interpreter_of, program_of
 from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from tests.helpers.forked import fork

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.rehearsing import ALWAYS, make_part_request
+from holdfast.app.targets.programs import program_of
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.fault_world import make_world

@@ -12,6 +12,7 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import GB, load_gpus
+from holdfast.core.backends import LOCAL
 from holdfast.core.errors import GroupedError, Spot, UsageError
 from holdfast.core.hardware import Hardware
 from holdfast.core.nearest import suggest_one
@@ -125,8 +126,8 @@ class PriceFile:
     def _problems_of_row(self, name: str, row: Any) -> Iterator[UsageError]:
         if not NAME.fullmatch(name):
             yield self._error(f"`{name}` cannot name a machine", name, "use small letters, digits, `-`, `.` and `_`")
-        if name in load_flavors() or name == "local":
-            owner = "this machine" if name == "local" else "a flavor of Hugging Face Jobs"
+        if name in load_flavors() or name == LOCAL.name:
+            owner = "this machine" if name == LOCAL.name else "a flavor of Hugging Face Jobs"
             yield self._error(f"`{name}` is the name of {owner}", name, "choose another name")
         if not isinstance(row, dict):
             yield self._error(f"`{name}` is not a machine", name, f"write it such as `{EXAMPLE}`")

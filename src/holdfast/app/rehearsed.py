@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from holdfast.adapters.rehearsal.passed import RehearsalMark, mark_of
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import interpreter_of, program_of
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.rehearsed_training import RehearsedTraining
 

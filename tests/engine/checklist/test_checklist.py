@@ -17,9 +17,9 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import read_target
 from holdfast.app import VERBS
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of, program_of
-from holdfast.app.rendering import script_of
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import interpreter_of, program_of
+from holdfast.app.targets.rendering import script_of
 from holdfast.cli.main import cli
 from holdfast.cli.text.checklist import render_checklist
 from holdfast.core.document import Document

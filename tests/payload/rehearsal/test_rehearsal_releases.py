@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.app.programs import program_of
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.rehearsing import make_part_request, wanted
+from holdfast.app.targets.programs import program_of
 from tests.helpers.hub import loopback_hub
 from tests.helpers.real_world import MODELS, files_of
 from tests.helpers.rehearsing import told

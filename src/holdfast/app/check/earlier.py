@@ -12,9 +12,9 @@ from holdfast.adapters.storage.run_folder import load_plan
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import runs_folder
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.programs import program_of
 from holdfast.app.rehearsed import passed_rehearsals
-from holdfast.app.rendering import script_of
+from holdfast.app.targets.programs import program_of
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import HoldfastError
 from holdfast.core.run_state import RunState, fold, trained_s
 from holdfast.core.target_kind import TargetKind, target_kind

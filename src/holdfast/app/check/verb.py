@@ -8,7 +8,7 @@ from msgspec import structs
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
 from holdfast.app.check.requests import CheckOptions, CheckRequest, find_targets
 from holdfast.app.check.target import check_target
-from holdfast.app.fetching import fetch_target, require_none_elsewhere
+from holdfast.app.targets.fetching import fetch_target, require_none_elsewhere
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import check_result
 from holdfast.engine.check.repeats import without_repeats

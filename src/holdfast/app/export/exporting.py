@@ -8,6 +8,7 @@ from typing import Final, Literal
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
 from holdfast.adapters.export.process import StageProcess
+from holdfast.adapters.export.pushing import push_folder
 from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
 from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
@@ -73,8 +74,6 @@ def _describe(export: Export, files: list[ExportedFile], draft: Path, versions: 
 def _push(request: ExportRequest) -> DeliveryResult:
     """Push the folder, and look whether it arrived."""
     began = SystemClock().now_s()
-    from holdfast.adapters.export.pushing import push_folder  # with the client of the Hub, which few exports need
-
     push_folder(request.out, request.push, private=request.private)
     found = verify_folder(Reference(role="target", name=request.push, key="--push"), str(request.out), began)
     return DeliveryResult(

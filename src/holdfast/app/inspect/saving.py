@@ -10,7 +10,7 @@ from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.prepared_rows import changed_files, read_record, write_rows
 from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.targets import Target, path_beside, read_referred, read_target
-from holdfast.app.local_inputs import own_modules
+from holdfast.app.targets.local_inputs import own_modules
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import SourceError, UsageError

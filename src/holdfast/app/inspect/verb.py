@@ -17,6 +17,8 @@ from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.prepared import describe_prepared
 from holdfast.app.inspect.rewarding import reward_samples
 from holdfast.app.inspect.rows import DataPreview, RowSource
+from holdfast.app.inspect.saving import save_rows
+from holdfast.app.inspect.tokenizing import tokenize
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.document import Document, Edit, Set
@@ -111,8 +113,6 @@ def _request(
         if jsonl:
             raise UsageError("--jsonl is for rows that are kept", where="--jsonl", fix="name a folder: `--save FOLDER`")
         return read_request(data, edits, sets)
-    from holdfast.app.inspect.saving import save_rows
-
     chosen = [each for each in edits if isinstance(each, Set) and each.key.startswith("dataset.")]
     chooses = (f"{each.key}={json.dumps(each.value)}" for each in chosen)  # a text of YAML too
     document = save_rows(data, (*sets, *chooses), Path(as_path(save)), jsonl=jsonl, offline=offline)
@@ -253,8 +253,6 @@ def _with_tokens(
         return replace(inspection, no_tokens_because=because), MissingFact(because)
     mapping = None if inspection.methods[method].ready else inspection.methods[method].mapping
     try:
-        from holdfast.app.inspect.tokenizing import tokenize
-
         tokens, masked = tokenize(request, source, sight, inspection.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because

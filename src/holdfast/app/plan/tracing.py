@@ -7,7 +7,7 @@ from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.interpreters import SCRIPT
 from holdfast.adapters.tracing import trace_steps
 from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
-from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.targets.programs import interpreter_of, program_of
 from holdfast.core.finding import MissingFactError
 from holdfast.core.script_header import find_header
 from holdfast.engine.plan.planning import JobPlan

@@ -12,12 +12,12 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
-from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.own_prices import find_own_hardware
 from holdfast.app.plan.applying import apply_settings
 from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.app.plan.placing import Placing, place_target
+from holdfast.app.targets.fetching import fetch_target, require_none_elsewhere
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.document import Document

@@ -5,10 +5,10 @@ from contextlib import suppress
 
 from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.app.rehearse.rehearsing import RehearsalOptions, make_result, rehearse_program
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import interpreter_of
 from holdfast.core.errors import UsageError
 from holdfast.results.rehearse import RehearseResult
 

@@ -15,6 +15,8 @@ from holdfast.adapters.targets import Target
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
+from holdfast.app.inspect.verb import look_at_local
+from holdfast.app.row_measuring import measure_all_rows
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, MissingFactError, Severity
@@ -92,8 +94,6 @@ class Observation:
 
 def prepare() -> Callable[..., Inspection]:
     """Import what looks at rows, and return it: that takes a while, in which the script's libraries can be imported, too."""
-    from holdfast.app.inspect.verb import look_at_local
-
     return look_at_local
 
 
@@ -132,8 +132,6 @@ def _row_lengths(job: Document, whole: PartResult, kept: Path) -> RowLengths | N
     with kept.open("rb") as lines:
         if sum(1 for _ in lines) != rows:
             return None
-    from holdfast.app.row_measuring import measure_all_rows  # with polars
-
     try:
         return measure_all_rows(job, limit=MEASURED, offline=True)
     except (HoldfastError, MissingFactError):

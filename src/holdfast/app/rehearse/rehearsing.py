@@ -20,14 +20,15 @@ from holdfast.adapters.rehearsal.programs import OWN, Program
 from holdfast.adapters.rehearsal.server import NoEnvironmentError, RehearsalServer
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.adapters.storage.scratch import scratch_folder
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse import isolating
+from holdfast.app.rehearse.exporting import rehearse_export
 from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.faults.bench import FaultBench
 from holdfast.app.rehearse.observing import Observation, find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.app.rehearse.repeated_progress import RepeatedProgress
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import interpreter_of
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.methods import Method
@@ -168,8 +169,6 @@ def _with_export(
     """Return a rehearsal with the export of its twin, if the job asks for one."""
     if not quantizations:
         return found
-    from holdfast.app.rehearse.exporting import rehearse_export  # few jobs export
-
     folder = Path(part_request.folder, "whole")
     return rehearse_export(found, folder, quantizations, options.on_progress, offline=part_request.offline)
 

@@ -4,10 +4,10 @@ import time
 
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
-from holdfast.app.fetching import fetch_target
-from holdfast.app.programs import program_of
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.app.rehearse.rehearsing import LIMIT_S, RehearsalOptions, make_result, rehearse_program
+from holdfast.app.targets.fetching import fetch_target
+from holdfast.app.targets.programs import program_of
 from holdfast.engine.faults.kinds import kinds_of
 from holdfast.results.rehearse import RehearseResult
 

@@ -9,7 +9,8 @@ from holdfast.adapters.foreign_files import is_there, read_foreign_text
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.studies import names_study
 from holdfast.app.arguments import Overrides, PathName, as_overrides, as_path
-from holdfast.app.rendering import script_of
+from holdfast.app.render.study_scripts import study_scripts
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import UsageError
 from holdfast.core.redact import named_secrets, redact
 
@@ -50,10 +51,6 @@ def render(
 
 def _study_script(path: str, sets: Sequence[str], output: PathName | None) -> str:
     """Write the scripts of a study into a folder, and return the main one."""
-    from holdfast.app.render.study_scripts import (
-        study_scripts,  # the study is slow to import, and a job does not need it
-    )
-
     if sets:
         fix = "write it into the study's job, or vary it there"
         raise UsageError("`--set` applies to a job, not to a study", where="--set", fix=fix)

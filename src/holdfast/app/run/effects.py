@@ -12,11 +12,11 @@ from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
-from holdfast.app.fetching import fetch_target
-from holdfast.app.local_inputs import own_modules
-from holdfast.app.rendering import script_of
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.placement import read_placement
+from holdfast.app.targets.fetching import fetch_target
+from holdfast.app.targets.local_inputs import own_modules
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.event import RunStage

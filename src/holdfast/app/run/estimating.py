@@ -6,8 +6,9 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.own_prices import find_own_hardware
-from holdfast.app.programs import program_of_job
+from holdfast.app.plan.job_facts import job_facts
 from holdfast.app.rehearsed import find_rehearsed_training
+from holdfast.app.targets.programs import program_of_job
 from holdfast.core.backends import capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
@@ -35,8 +36,6 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
     """Return the estimate of a job on the GPUs that it names. A job without an estimate may run."""
     if target.job is None or not _names_hardware(target.job):
         return EstimatedJob()
-    from holdfast.app.plan.job_facts import job_facts  # which runs without GPUs do not need
-
     program, document = program_of_job(target, target.job), target.document
     facts = job_facts(
         document,

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.targets import Target, read_referred, read_target
-from holdfast.app.local_inputs import named_files, named_inputs, own_modules
+from holdfast.app.targets.local_inputs import named_files, named_inputs, own_modules
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job

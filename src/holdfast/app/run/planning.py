@@ -9,12 +9,12 @@ from typing import Final
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target, read_referred
-from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
 from holdfast.app.run.estimating import needs_timeout
 from holdfast.app.run.notifying import check_webhook
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
+from holdfast.app.targets.rendering import script_of
 from holdfast.catalog.hub.flavors import load_flavors, with_catalog_price
 from holdfast.core.backends import capabilities_of
 from holdfast.core.document import Document

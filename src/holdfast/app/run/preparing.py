@@ -14,7 +14,6 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
-from holdfast.app.programs import program_of, program_of_job
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.after_training import after_training, look_ahead
 from holdfast.app.run.backends import require_backend, require_ready
@@ -27,6 +26,7 @@ from holdfast.app.run.reporting import write_report
 from holdfast.app.run.resume_source import fetch_resume_source, require_reachable
 from holdfast.app.run.runs import Run
 from holdfast.app.run.stopping import cancel_unstarted
+from holdfast.app.targets.programs import program_of, program_of_job
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.event import Refuser

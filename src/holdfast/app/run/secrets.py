@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from holdfast.adapters.storage.run_folder import load_plan, load_request
 from holdfast.adapters.targets import read_target
-from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.planning import secret_references
 from holdfast.app.run.runs import Run
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import resolve_references, unresolved

@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
-from holdfast.app.fetching import fetch_target
 from holdfast.app.run.continuing import START_ANEW, accept_refused_changes, continue_run
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_resumable_run
@@ -14,6 +13,7 @@ from holdfast.app.run.scheduling import require_schedulable, schedule_job
 from holdfast.app.run.short_run import start_after_short_run
 from holdfast.app.run.starting import start_run
 from holdfast.app.run.supervising import supervise_or_watch
+from holdfast.app.targets.fetching import fetch_target
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from holdfast.core.plan import RunRequest

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.adapters.targets import Target
-from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED
 from holdfast.app.run.own_files import with_own_files
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job

@@ -8,6 +8,7 @@ import click
 from holdfast.app.render.verb import render
 from holdfast.cli import options
 from holdfast.cli.output import echo
+from holdfast.engine.study.scripts import MAIN
 
 
 @click.command("render")
@@ -24,8 +25,6 @@ def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
     if output is None:
         click.echo(script, nl=False)
     elif Path(output).is_dir():
-        from holdfast.engine.study.scripts import MAIN  # which imports what no job needs
-
         names = sorted(path.name for path in Path(output).glob("*.py"))
         echo(f"{output} has {', '.join(names)}; `python {quote(str(Path(output, MAIN)))}` starts the study", err=True)
     else:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import program_of
+from holdfast.app.targets.local_inputs import input_digests
+from holdfast.app.targets.programs import program_of
 from tests.helpers.files import lay_out
 
 FILES = {

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.adapters.hub.scripts import fetch_script
 from holdfast.app.check.verb import check
-from holdfast.app.fetching import fetch_target
 from holdfast.app.run.effects import effects_of_run
 from holdfast.app.run.verb import run
+from holdfast.app.targets.fetching import fetch_target
 from holdfast.cli.main import run_command
 from tests.helpers.hub import LoopbackHub, loopback_hub
 

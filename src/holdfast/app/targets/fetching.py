@@ -28,7 +28,7 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
         _require_path(target)
         return target
     # Few targets lie elsewhere, and what asks takes as long to import as a script to check.
-    from holdfast.app.remote_targets import fetch_remote_target
+    from holdfast.app.targets.remote_targets import fetch_remote_target
 
     return fetch_remote_target(target, offline=offline)
 

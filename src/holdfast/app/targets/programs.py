@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.adapters.targets import Target, read_target
-from holdfast.app.rendering import script_of
+from holdfast.app.targets.rendering import script_of
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job

@@ -1,0 +1,1 @@
+"""What verbs are given: targets that lie elsewhere, programs, their scripts, and the files beside them."""
