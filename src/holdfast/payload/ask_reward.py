@@ -176,7 +176,8 @@ def check_signature(function: Any, given: dict[str, Any]) -> None:
 def misfits(parameters: Parameters, given: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong with parameters that get arguments by keyword."""
     named = {name for name, each in parameters.items() if each.kind in BY_KEYWORD}
-    if lacking := [name for name in required(parameters) if name not in named & given.keys()]:
+    taken = named & given.keys()
+    if lacking := [name for name in required(parameters) if name not in taken]:
         yield f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column"
     unasked = [] if takes_any(parameters) else sorted(given.keys() - named)
     if unasked:

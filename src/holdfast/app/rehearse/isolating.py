@@ -67,7 +67,7 @@ def isolate(
 
 
 def _is_cut_short(parts: Mapping[Part, PartResult]) -> bool:
-    """True if a part took too long, and was ended."""
+    """True if a limit of time or memory ended a part."""
     return any(each.over for each in parts.values())
 
 

@@ -141,7 +141,7 @@ def _interpreter(program: Program, *, here: bool) -> Sequence[str]:
 
 
 def _without_environment(because: str) -> Rehearsal:
-    """Return the rehearsal of a script whose environment cannot be made on any machine."""
+    """Return the rehearsal of a script whose environment could not be made, and that cannot run in this one instead."""
     said = PartResult(part="whole", code=1, logs={"stderr.log": because})
     return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
 

@@ -26,7 +26,7 @@ def advise_column(name: str, about: Circumstances) -> Iterator[Advice]:
     elif _is_named_at(about.line, column):
         yield Advice(_lacks_column(column, about), f"{instead_of(column, about.columns, 'Read')}{about.at}.")
     else:
-        yield _unread_column(column, about)
+        yield _column_of_no_line(column, about)
 
 
 def _is_named_at(line: FailingLine | None, column: str) -> bool:
@@ -38,8 +38,8 @@ def _lacks_column(column: str, about: Circumstances) -> str:
     return f"The rows have no column `{column}`; they have {listed(about.columns)}."
 
 
-def _unread_column(column: str, about: Circumstances) -> Advice:
-    """Return the advice on a column that the trainer, and no line of the script, reads."""
+def _column_of_no_line(column: str, about: Circumstances) -> Advice:
+    """Return the advice on a column that no line of the script names; the trainer may read it."""
     reader = f"`{about.trainer}` reads it. " if about.trainer else ""
     there = f"{_lacks_column(column, about)} {reader}".strip()
     if column in about.loaded:
@@ -47,18 +47,20 @@ def _unread_column(column: str, about: Circumstances) -> Advice:
     near = nearest(column, about.columns)
     change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}`"
     shown = f"; `holdfast inspect {about.inspected}` shows what the method reads" if about.inspected else ""
-    before = f" before {about.where}" if about.where else ""
-    return Advice(there, f"{change}{before}{shown}.")
+    return Advice(there, f"{change}{_before(about)}{shown}.")
+
+
+def _before(about: Circumstances) -> str:
+    return f" before {about.where}" if about.where else ""
 
 
 def _lost_column(column: str, about: Circumstances, there: str) -> Advice:
     """Return the advice on a column that the script has loaded, and that is not in the rows any more."""
     change = find_column_change(column, about.sources)
     if change is None:
-        before = f" before {about.where}" if about.where else ""
         return Advice(
             f"{there} The rows had it when they were loaded; the script renames or removes it.",
-            f"Keep the column `{column}` in what the script does to the rows{before}.",
+            f"Keep the column `{column}` in what the script does to the rows{_before(about)}.",
         )
     cells = about.line.cells if about.line and is_notebook(change.path) else ()
     place = spell_place(change.path, change.line, cells)

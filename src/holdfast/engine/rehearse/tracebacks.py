@@ -167,7 +167,7 @@ def _called_function(frames: Sequence[Frame], own: Sequence[int], sources: Mappi
         own: The numbers of those in the user's files.
         sources: The texts of these files.
     """
-    entry = next((number for number in reversed(own) if number and number - 1 not in own), None)
+    entry = next((number for number in reversed(own) if number and frames[number - 1].file not in sources), None)
     if entry is None:
         return "", ""
     function = qualified_name(sources[frames[entry].file], frames[entry])

@@ -1,7 +1,7 @@
 """The values of a task's metrics: of each row, if the metric is a mean over rows; else of resamples of the rows."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -75,17 +75,18 @@ def measure(aggregate: Callable[[Any], Any], items: list[Any], value: float) -> 
 
 def _measures(aggregate: Callable[[Any], Any], items: list[Any]) -> tuple[str, list[tuple[float, float]] | None]:
     """Return how rows combine, and the value and the weight of each; None if that is not known of the metric."""
-    form, measure_item = FORMS.get(aggregate, ("none", None))
-    if measure_item is None or (measure_item is _mean_item and not all(map(_is_number_or_none, items))):
+    form, measure_item = (FORMS.get(aggregate) if isinstance(aggregate, Hashable) else None) or ("none", None)
+    if measure_item is None:
         return "none", None
-    return form, [(0.0, 0.0) if each is None else measure_item(each) for each in items]
+    measured = [(0.0, 0.0) if each is None else measure_item(each) for each in items]
+    known = [each for each in measured if each is not None]
+    return (form, known) if len(known) == len(items) else ("none", None)
 
 
-def _is_number_or_none(value: Any) -> bool:
-    return isinstance(value, bool | int | float | np.number | np.bool_ | None)
-
-
-def _mean_item(item: Any) -> tuple[float, float]:
+def _mean_item(item: Any) -> tuple[float, float] | None:
+    """Return the value and the weight of a row; None if it is not a number."""
+    if not isinstance(item, bool | int | float | np.number | np.bool_):
+        return None
     return (0.0, 0.0) if math.isnan(item) else (float(item), 1.0)
 
 
@@ -101,7 +102,7 @@ def _bits_item(item: Any) -> tuple[float, float]:
     return -float(item[0]) / LN_2, float(item[1])
 
 
-FORMS: Mapping[Callable[[Any], Any], tuple[str, Callable[[Any], tuple[float, float]]]] = {
+FORMS: Mapping[Callable[[Any], Any], tuple[str, Callable[[Any], tuple[float, float] | None]]] = {
     known.mean: ("mean", _mean_item),
     known.nanmean: ("mean", _mean_item),
     known.perplexity: ("exp of mean", _perplexity_item),

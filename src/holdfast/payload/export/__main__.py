@@ -94,7 +94,7 @@ def load_libraries() -> None:
 
 
 def _forked(given: dict[str, Any]) -> int:
-    """Do a stage in a fork; return its exit code. All end if standard input is closed meanwhile: the answer is no longer wanted."""
+    """Run a stage in a fork; return its exit code. Both processes end if standard input is closed: the answer is no longer wanted."""
     sys.stderr.flush()
     child = os.fork()
     if not child:

@@ -3,20 +3,21 @@
 import functools
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any
 
 
 def raised_by(call: Callable[[], object]) -> Exception | None:
     """Return what a call raises, of code that may raise anything; None if it returns."""
-    raised: list[Exception] = []
-    with suppress(Exception), reporting(raised.append):
+    try:
         call()
-    return next(iter(raised), None)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller reports it
+        return error
+    return None
 
 
 def reporting(report: Callable[[Exception], object]) -> AbstractContextManager[None]:
-    """Return a context that calls a function with what its block raises, which goes on its way."""
+    """Return a context that calls a function with what its block raises, and lets it propagate."""
     context: AbstractContextManager[None] = _runtime().Reporting(report)
     return context
 

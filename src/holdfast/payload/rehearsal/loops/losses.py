@@ -143,9 +143,12 @@ class LossRecord:
             self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
-        """Look at the call of a module, as each in a model is called; `is_outside` walks the stack, so it is asked last."""
+        """Look at the labels that a model is given, or whether it is evaluated. Each module of a model calls it, so it is fast."""
+        labels: Any = kwargs.get("labels") if kwargs else None
+        if labels is None and self.evaluates:
+            return
         if torch.is_grad_enabled():
-            self._look_at_labels((kwargs or {}).get("labels"), module, output)
+            self._look_at_labels(labels, module, output)
         elif not self.evaluates and self._events.is_outside:
             self.evaluates = self._is_evaluated(module)
 
@@ -164,7 +167,7 @@ class LossRecord:
             self.own.append(float(loss.detach()))
 
     def _is_evaluated(self, module: Any) -> bool:
-        """True of a model in the mode of evaluation of which an optimizer that was made holds any weight."""
+        """True if a model is in evaluation mode and one of the script's optimizers holds a weight of it."""
         if module.training or not hasattr(module, "config") or not self._updates.made:
             return False
         held = {id(each) for each in held_by(self._updates.made)}

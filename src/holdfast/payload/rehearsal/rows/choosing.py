@@ -5,7 +5,7 @@ Works on Arrow tables, as `datasets` keeps them: lengths of a hundred thousand r
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -198,12 +198,13 @@ def _lengths(array: Any) -> Any:
     return np.zeros(len(array), dtype=np.int64)
 
 
-LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+LISTS = ("is_list", "is_large_list", "is_fixed_size_list")
+TEXTS = ("is_string", "is_large_string", "is_binary")
 
 
-def _is_any(kind: Any, tests: Iterable[Callable[[Any], bool]]) -> bool:
-    return any(test(kind) for test in tests)
+def _is_any(kind: Any, tests: Iterable[str]) -> bool:
+    """True if a type passes one of pyarrow's tests. They are named, because pyarrow is imported by the script first."""
+    return any(getattr(pa.types, test)(kind) for test in tests)
 
 
 def _lengths_of_lists(array: Any) -> Any:

@@ -146,7 +146,7 @@ def _getitem(original: Callable[..., Any], dataset: Any, key: Any) -> Any:
 
 
 def _wrapped(dataset: Any, key: Any) -> Any:
-    """Return the rows at hand for a key that is beyond them; None for one that does as it is."""
+    """Return what to read instead of a key beyond the rows at hand; None if the key can be used unchanged."""
     if isinstance(key, slice):
         return _sliced(key, dataset)
     if hasattr(key, "__len__"):  # an array has an `__index__` too
@@ -159,7 +159,8 @@ def _wrapped(dataset: Any, key: Any) -> Any:
 
 def _within(dataset: Any, numbers: Iterable[Any]) -> list[int] | None:
     """Return numbers of rows at hand for those that are beyond them; None if they are not."""
-    return [int(each) % len(dataset) for each in numbers] if _beyond(dataset, numbers) else None
+    rows = len(dataset)
+    return [int(each) % rows for each in numbers] if _beyond(dataset, numbers) else None
 
 
 def _sliced(key: slice, dataset: Any) -> list[int] | None:
@@ -173,7 +174,7 @@ def _sliced(key: slice, dataset: Any) -> list[int] | None:
 
 
 def _reaches_beyond(start: int, stop: int | None, rows: int, whole: float) -> bool:
-    """True of a slice that begins within the whole, and begins or ends beyond the rows at hand."""
+    """True if a slice begins within the whole and reaches past the rows at hand. An open end is taken as the end of these."""
     if not rows or not 0 <= start < whole:
         return False
     if stop is None:
@@ -216,13 +217,13 @@ def _split(
     part, rows = part_of(dataset), len(dataset)
     if not part or not rows:
         return original(dataset, test_size, train_size, **kwargs)
-    split = _stratified(original, dataset, *_fitting_sizes(test_size, train_size, rows, part.whole), kwargs)
+    split = _split_anyway(original, dataset, *_fitting_sizes(test_size, train_size, rows, part.whole), kwargs)
     for one in split.values():
         carry(dataset, one)
     return split
 
 
-def _stratified(
+def _split_anyway(
     original: Callable[..., Any], dataset: Any, test_size: Any, train_size: Any, given: dict[str, Any]
 ) -> Any:
     """Split rows by their labels, if that is requested and each has enough rows at hand."""

@@ -48,21 +48,21 @@ class Periodic:
             control: What callbacks say is to be done.
             more: What the event tells besides.
         """
-        if event not in EVENTS or state.global_step < state.max_steps or not self._comes(args):
+        if event not in EVENTS or state.global_step < state.max_steps or not self._reaches_a_period(args):
             return
         there = copy.copy(state)
         there.global_step = there.max_steps = ROUND
-        for callback in self._uncalled(handler.callbacks, event):
+        for callback in self._take_uncalled(handler.callbacks, event):
             own = OwnHandler(handler, [callback])
             error = raised_by(partial(call, own, event, args, there, copy.copy(control), **more))
             if error and not isinstance(error, OSError):  # of files that the real step would have made
                 self._doubt(f"{type(callback).__name__}.{event}", error)
 
-    def _comes(self, args: Any) -> bool:
+    def _reaches_a_period(self, args: Any) -> bool:
         """True if the script does something every so many steps, and its whole training has as many."""
         return bool(self._every) and min(self._every) <= (getattr(args, BOUND, None) or ROUND)
 
-    def _uncalled(self, callbacks: Iterable[Any], event: str) -> Iterator[Any]:
+    def _take_uncalled(self, callbacks: Iterable[Any], event: str) -> Iterator[Any]:
         """Yield the script's own callbacks that were not called with a round step yet."""
         for callback in callbacks:
             key = (id(callback), event)

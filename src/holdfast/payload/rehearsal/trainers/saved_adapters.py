@@ -24,7 +24,7 @@ EMBEDDED = re.compile(r"embed|wte|lm_head")
 APART = re.compile(r"merge_and_unload|get_base_model|unload\(|torch\.save\(|state_dict|\.base_model\b")
 """How a script's text looks that may save the base by itself."""
 MERGES = re.compile(r"\bmerge_and_unload\b")
-TAKES_OFF = re.compile(r"\bmerge_and_unload\b|\.unload\(")
+TAKES_OFF = re.compile(rf"{MERGES.pattern}|\.unload\(")
 """How a script's text looks that merges an adapter, or takes it off."""
 PLAIN = re.compile(r"\.lora_[AB]\.")
 """A weight of plain LoRA."""
