@@ -1,7 +1,7 @@
 """The values of a task's metrics: of each row, if the metric is a mean over rows; else of resamples of the rows."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -75,7 +75,7 @@ def measure(aggregate: Callable[[Any], Any], items: list[Any], value: float) -> 
 
 def _measures(aggregate: Callable[[Any], Any], items: list[Any]) -> tuple[str, list[tuple[float, float]] | None]:
     """Return how rows combine, and the value and the weight of each; None if that is not known of the metric."""
-    form, measure_item = (FORMS.get(aggregate) if isinstance(aggregate, Hashable) else None) or ("none", None)
+    form, measure_item = next((found for function, found in FORMS.items() if function is aggregate), ("none", None))
     if measure_item is None:
         return "none", None
     measured = [(0.0, 0.0) if each is None else measure_item(each) for each in items]

@@ -226,7 +226,7 @@ def _split(
 def _split_anyway(
     original: Callable[..., Any], dataset: Any, test_size: Any, train_size: Any, given: dict[str, Any]
 ) -> Any:
-    """Split rows by their labels, if that is requested and each has enough rows at hand."""
+    """Split rows; without stratifying by a label that has too few rows at hand."""
     try:
         return original(dataset, test_size, train_size, **given)
     except ValueError:
