@@ -92,7 +92,7 @@ class RunRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScheduled:
-    """A backend starts the job at certain times by itself. The run has no attempts."""
+    """A backend is about to start the job at certain times by itself. It is written before, so that no schedule is forgotten."""
 
     at_s: float
     backend: str

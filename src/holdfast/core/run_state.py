@@ -191,7 +191,7 @@ def _decided(
         case ChangesAccepted():
             return replace(state, accepted={**state.accepted, **event.settings})
         case Closed():
-            state = replace(state, stage=event.stage, because=event.because)
+            state = replace(state, stage=event.stage, because=event.because, scheduled=None)
             return replace(state, refused_by=event.refused_by, codes=event.codes)
 
 

@@ -19,7 +19,7 @@ class JobSchedule:
 
     Attributes:
         times: When jobs start: `@daily`, or five fields of cron.
-        id: The backend's id of it.
+        id: Where the backend has it, which is known before it is created.
     """
 
     times: str

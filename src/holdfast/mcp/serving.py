@@ -9,7 +9,6 @@ import anyio
 from mcp.server import Server
 
 from holdfast.mcp.confirmations import Confirmations
-from holdfast.mcp.http import serve_http
 from holdfast.mcp.server import VerbServer, serve_stdio
 
 
@@ -31,4 +30,6 @@ def serve_standard_streams(server: Server[Any]) -> None:
 
 def serve_socket(server: Server[Any], listening: socket.socket, token: str) -> None:
     """Serve clients over HTTP that know a token."""
+    from holdfast.mcp.http import serve_http  # with uvicorn, which standard streams need not
+
     anyio.run(serve_http, server, listening, token)

@@ -85,15 +85,19 @@ class Retrieval(Protocol):
 class Schedules(Protocol):
     """The schedules of a backend, in an account. Every method raises BackendError for a refusal, UnreachableError if the outcome is not known."""
 
-    def create(self, attempt: Attempt, times: str) -> str:
-        """Have the program of an attempt started at certain times; return the backend's id of the schedule. One that exists for its run is it."""
+    def address(self, attempt: Attempt) -> str:
+        """Return where the schedule of an attempt's run is, or will be."""
         ...
 
-    def remove(self, schedule_id: str) -> None:
-        """Remove a schedule. What it has started goes on."""
+    def create(self, attempt: Attempt, times: str) -> None:
+        """Have the program of an attempt started at certain times, unless its run has a schedule."""
         ...
 
-    def list(self, namespace: str | None = None) -> RemoteJobs:
+    def remove(self, address: str) -> None:
+        """Remove a schedule, if it exists. What it has started goes on."""
+        ...
+
+    def remote_jobs(self, namespace: str | None = None) -> RemoteJobs:
         """Return all jobs and schedules that holdfast has in an account, from any machine. Default: the account of the token."""
         ...
 

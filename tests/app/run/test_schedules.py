@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
+from holdfast.adapters.backends.hf_jobs import HfJobsSchedules
+from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.queries import runs, show
 from holdfast.app.run.stopping import stop
 from holdfast.app.run.verb import resume, run
 from holdfast.cli.text.answers import render_show
 from holdfast.cli.text.remote import render_remote
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
+from holdfast.core.event import RunScheduled
+from holdfast.core.plan import Attempt
 from holdfast.results.run import RemoteRunsResult, RunsResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.fixtures import wait_for
@@ -56,6 +61,10 @@ def ends() -> list[tuple[str, str]]:
     return [(each.stage, each.because.split(":")[0]) for each in listed.runs]
 
 
+def stages() -> list[str]:
+    return [stage for stage, _ in ends()]
+
+
 def next_job(hub: LoopbackHub) -> Job:
     """Let an hour pass on the Hub; return the job that starts, after its end."""
     before = set(hub.jobs.all)
@@ -85,12 +94,15 @@ def test_each_job_has_a_folder_of_its_own(hub: LoopbackHub) -> None:
     assert show(name).stage == "scheduled"
 
 
-def test_runs_lists_what_any_machine_has_started(hub: LoopbackHub, tmp_path: Path) -> None:
+def test_runs_lists_what_any_machine_has_started(
+    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without the runs folder that the schedule was made in; jobs of others are left out."""
     name = schedule("0 9 * * 1")
     other = schedule()
     job = next_job(hub)
-    remote = runs(runs=tmp_path / "elsewhere", on="hf-jobs")
+    monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path / "elsewhere"))
+    remote = runs(on="hf-jobs")
     assert isinstance(remote, RemoteRunsResult)
 
     assert [(each.id, each.run, each.attempt, each.stage) for each in remote.jobs] == [
@@ -122,7 +134,7 @@ def test_stop_removes_the_schedule(hub: LoopbackHub) -> None:
 
 @pytest.mark.parametrize("fault", [500, 503, "mute", "cut"])
 def test_a_schedule_is_created_once_though_its_answer_is_lost(hub: LoopbackHub, fault: int | str) -> None:
-    """It is found by its label; one that the Hub does not have was not created."""
+    """It is found by its label. One that the Hub may still have is removed by `stop`, if it is there."""
     if fault == "mute":
         hub.mute(CREATION)
         assert show(schedule()).stage == "scheduled"
@@ -134,8 +146,37 @@ def test_a_schedule_is_created_once_though_its_answer_is_lost(hub: LoopbackHub, 
         hub.fail(CREATION, status=int(fault), times=1)
     with pytest.raises(UnreachableError):
         schedule()
+    (listed,) = stages()
+    assert listed == "scheduled"
+    assert stop("train").stage == "cancelled"
     assert not hub.jobs.scheduled
-    assert ends() == [("failed", "not scheduled")]
+
+
+def test_a_schedule_whose_creation_nobody_awaited_is_removed(hub: LoopbackHub) -> None:
+    """The process was killed after the Hub had taken it; or the Hub was slow to list it."""
+    name = schedule()
+    ledger = Ledger(Path("runs"))
+    events = [event for _, event in ledger.read(name)]
+    assert isinstance(events[-1], RunScheduled)  # nothing is written after the Hub's answer
+    assert stop(name).stage == "cancelled"
+    assert show(name).schedule is UNSET
+    assert not hub.jobs.scheduled
+
+
+def test_a_stop_while_it_is_scheduled_is_heeded(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the process that schedules it, since it holds the run."""
+    create, stopped = HfJobsSchedules.create, list[str]()
+
+    def slow(schedules: HfJobsSchedules, attempt: Attempt, times: str) -> None:
+        create(schedules, attempt, times)
+        stopped.append(stop(attempt.run).stage)
+
+    monkeypatch.setattr(HfJobsSchedules, "create", slow)
+    name = schedule()
+
+    assert stopped == ["scheduled"]
+    assert show(name).stage == "cancelled"
+    assert not hub.jobs.scheduled
 
 
 @pytest.mark.usefixtures("hub")
@@ -155,6 +196,8 @@ def test_a_refusal_is_that_of_the_hub() -> None:
         ("", {}, "--schedule"),
         ("0 9 * * $(x)", {}, "--schedule"),
         ("@daily", {"set": []}, "where.backend"),
+        ("@daily", {"set": [*THERE, "where.budget_usd=5"]}, "where.budget_usd"),
+        ("@daily", {"detach": True}, "--detach"),
         ("@daily", {"resume_from": "checkpoint-2"}, "--resume-from"),
     ],
 )
@@ -174,3 +217,7 @@ def test_a_backend_without_a_list_says_so() -> None:
         runs(on="local")
     with pytest.raises(UsageError, match="did you mean `hf-jobs`"):
         runs(on="hf-job")
+    with pytest.raises(UsageError, match="--on"):
+        runs(namespace="me")
+    with pytest.raises(UsageError, match="--on"):
+        runs(on="hf-jobs", runs="runs")

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import Target, read_text
@@ -145,6 +144,8 @@ def _opened(request: TargetRequest, *, unsafe: bool) -> tuple[FixedSource, Targe
 
 def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError]) -> tuple[FixedSource, Target] | None:
     """Return a job file whose misspelt keys were renamed; None if it is broken otherwise, too."""
+    from holdfast.adapters.readers.job_file import JobFileReader  # a YAML parser, which no script needs
+
     text, reader = read_text(request.path), JobFileReader()
     try:
         edits = reader.place_edits(reader.read(text, request.path), [Rename(each.key, each.meant) for each in misspelt])

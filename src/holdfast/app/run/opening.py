@@ -67,7 +67,8 @@ def open_resumable_run(name: PathName, runs: PathName | None) -> Run:
 
 
 def _is_resumable(state: RunState) -> bool:
-    return (state.stage is not RunStage.SUCCEEDED or state.lacks_export) and not state.refused_by
+    is_open = state.stage not in (RunStage.SUCCEEDED, RunStage.SCHEDULED) or state.lacks_export
+    return is_open and not state.refused_by
 
 
 def _matching(name: PathName, runs: PathName | None) -> tuple[str, Path, Ledger, list[str]]:

@@ -45,10 +45,15 @@ def runs(
         namespace: The account there. Default: that of the token.
 
     Raises:
-        UsageError: `runs` names no folder, or `on` names no backend that lists its jobs.
+        UsageError: `runs` names no folder, `on` names no backend that lists its jobs, or the arguments do not go together.
         BackendError: The backend refuses to list them.
         UnreachableError: It did not answer.
     """
+    if on is None and namespace is not None:
+        raise UsageError("an account is one of a backend", where="--namespace", fix="name the backend: `--on hf-jobs`")
+    if on is not None and runs is not None:
+        what = "`--on` lists what a backend has, whatever runs folder it was started with"
+        raise UsageError(what, where="--runs", fix="leave out --runs or --on")
     if on is not None:
         from holdfast.app.run.remote import remote_runs  # most lists are of a folder
 

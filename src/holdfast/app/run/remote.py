@@ -22,7 +22,7 @@ def remote_runs(backend: str, namespace: str | None) -> RemoteRunsResult:
         fitting = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
         what = f"the backend {backend} has no list of jobs: the runs folder has all of its runs"
         raise UsageError(what, where="--on", fix=f"leave out --on, or name {fitting}")
-    return _result(open_schedules(backend, os.environ).list(namespace))
+    return _result(open_schedules(backend, os.environ).remote_jobs(namespace))
 
 
 def _result(found: RemoteJobs) -> RemoteRunsResult:

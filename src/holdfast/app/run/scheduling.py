@@ -14,37 +14,38 @@ from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RunClosed
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
+from holdfast.app.run.stopping import unschedule
 from holdfast.core.backends import BACKEND_KEY, BACKENDS, capabilities_of
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import RunScheduled, RunStage
 from holdfast.core.plan import Attempt, Plan, RunRequest
-from holdfast.core.schedule import JobSchedule, parse_times
+from holdfast.core.schedule import JobSchedule
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.results.run import RunResult
 
+BUDGET_KEY: Final = "where.budget_usd"
 UNSUPERVISED: Final = (
     "No supervisor follows its jobs: they save and push, and are not continued, evaluated or exported."
 )
 
 
-def require_schedulable(request: RunRequest, job: CheckedJob, times: str) -> str:
-    """Return the times of a schedule as a backend takes them.
+def require_schedulable(job: CheckedJob) -> None:
+    """Refuse a job that no backend can start by itself.
 
     Raises:
-        UsageError: They are none, the job's backend has no schedules, or the job continues from a checkpoint.
+        UsageError: Its backend has no schedules, or it has a budget.
     """
-    parsed = parse_times(times)
-    if request.resume_from:
-        what = "each job of a schedule begins anew, and cannot continue from a checkpoint"
-        raise UsageError(what, where="--resume-from", fix="leave out --resume-from or --schedule")
-    if job.plan and not capabilities_of(job.plan.backend).has_schedules:
+    if job.plan is None:
+        return  # the check refuses it
+    if not capabilities_of(job.plan.backend).has_schedules:
         fitting = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
         what = f"the backend {job.plan.backend} starts no job by itself"
-        raise UsageError(
-            what, where=BACKEND_KEY, fix=f"`--on {fitting}`, or start `holdfast run` with this machine's cron"
-        )
-    return parsed
+        fix = f"`--on {fitting}`, or start `holdfast run` with this machine's cron"
+        raise UsageError(what, where=BACKEND_KEY, fix=fix)
+    if job.plan.budget_usd is not None:
+        what = "no supervisor follows the jobs of a schedule, so nothing can keep them within a budget"
+        raise UsageError(what, where=BUDGET_KEY, fix="remove the budget, and limit each job by `where.timeout`")
 
 
 def schedule_job(
@@ -57,30 +58,40 @@ def schedule_job(
         job: The job.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
         observer: Follows the run.
-        times: When jobs start, as `require_schedulable` returned it.
+        times: When jobs start, as `parse_times` returned it.
+
+    Raises:
+        BackendError: The backend refuses the schedule.
+        UnreachableError: It is not known whether it was created; `holdfast stop` removes it.
     """
     try:
         begun = begin_run(request, job, runs, observer)
     except RunClosed as closed:
         return closed.result
-    with supervising(begun.folder):
-        return _schedule(begun, times)
+    with supervising(begun.folder) as mine:
+        return _schedule(begun, times) if mine else run_result(begun.name, begun.state())
 
 
 def _schedule(run: Run, times: str) -> RunResult:
+    """Create the schedule of a run. The ledger has it before, so that `stop` finds it even if this process is killed."""
     plan = load_plan(run.folder)
     environment = {**os.environ, **run.secrets}
-    open_backend(plan, environment)  # refuses what is missing
+    schedules = open_schedules(plan.backend, environment)
     attempt = _first_attempt(run, plan)
     try:
-        found = open_schedules(plan.backend, environment).create(attempt, times)
-    except (BackendError, UnreachableError) as error:
+        open_backend(plan, environment)  # refuses what is missing
+        schedule = JobSchedule(times=times, id=schedules.address(attempt))
+        scheduled = RunScheduled(at_s=SystemClock().now_s(), backend=plan.backend, schedule=schedule)
+        run.ledger.append(run.name, [scheduled])
+        schedules.create(attempt, times)
+    except UnreachableError as error:
+        known = f"`holdfast runs --on {plan.backend}` shows whether it exists, `holdfast stop {run.name}` removes it"
+        raise UnreachableError(error.what, where=error.where, fix=known) from None
+    except (BackendError, UsageError) as error:
         run.close(RunStage.FAILED, f"not scheduled: {error.what}")
         raise
-    scheduled = RunScheduled(
-        at_s=SystemClock().now_s(), backend=plan.backend, schedule=JobSchedule(times=times, id=found)
-    )
-    run.ledger.append(run.name, [scheduled])
+    if run.state().stop:  # by `holdfast stop`, meanwhile
+        return unschedule(run, scheduled)
     return structs.replace(run_result(run.name, run.state()), summary=UNSUPERVISED)
 
 

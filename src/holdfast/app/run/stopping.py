@@ -8,7 +8,6 @@ from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import attach_backend, open_schedules
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_running_run
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
@@ -36,8 +35,6 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     state = opened.state()
     if state.stage.ended:
         raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
-    if state.scheduled:
-        return _unschedule(opened, state.scheduled)
     request_stop(opened, state, Stopper.PERSON)
     if state.current is None:
         return _stop_unstarted(opened)
@@ -60,8 +57,13 @@ def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> N
         end(state.current.id)
 
 
-def _unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
-    """Remove the schedule of a run, and close the run."""
+def unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
+    """Remove the schedule of a run, and close the run.
+
+    Raises:
+        BackendError: The token may not remove it.
+        UnreachableError: It is not known whether it was removed.
+    """
     open_schedules(scheduled.backend, os.environ).remove(scheduled.schedule.id)
     run.close(RunStage.CANCELLED, "its schedule was removed")
     return run_result(run.name, run.state())
@@ -70,11 +72,16 @@ def _unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
 def _stop_unstarted(run: Run) -> RunResult:
     """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
     with supervising(run.folder) as mine:
-        return cancel_unstarted(run) if mine else run_result(run.name, run.state())
+        state = run.state()
+        if not mine:
+            return run_result(run.name, state)
+        return unschedule(run, state.scheduled) if state.scheduled else cancel_unstarted(run)
 
 
 def cancel_unstarted(run: Run) -> RunResult:
     """Close a run that was stopped before its first attempt, and return its result."""
+    from holdfast.app.run.reporting import write_report  # most stops write none
+
     run.close(RunStage.CANCELLED, "stopped before it was started")
     write_report(run)
     return run_result(run.name, run.state())

@@ -5,10 +5,8 @@ from msgspec import structs
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
-from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.kept_results import load_evaluations
 from holdfast.app.run.observers import RunObserver
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run
 from holdfast.core.run_state import RunState
 from holdfast.engine.run.answers import run_result, with_evaluations
@@ -39,6 +37,9 @@ def _detach(run: Run) -> RunResult:
 
 def _supervise(run: Run, observer: RunObserver) -> RunState:
     """Supervise a run, and report its end; return its state."""
+    from holdfast.app.run.diagnosing import diagnose_attempt  # imported here, so that a watcher starts soon
+    from holdfast.app.run.reporting import write_report
+
     state = run.supervise(observer, diagnose_attempt)
     if state.stage.ended:
         write_report(run)

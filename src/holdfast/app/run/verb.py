@@ -17,6 +17,7 @@ from holdfast.app.targets.fetching import fetch_target
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from holdfast.core.plan import RunRequest
+from holdfast.core.schedule import parse_times
 from holdfast.results.run import RunResult
 
 
@@ -61,6 +62,7 @@ def run(
         UsageError: There is no such target, or an argument is wrong; nothing was created. Or training cannot resume from the checkpoint.
         SourceError: The checkpoint could not be downloaded.
     """
+    times = _schedule_times(schedule, resume_from, detach=detach)
     named = as_path(target)
     path = fetch_target(named, offline=offline)
     request = RunRequest(
@@ -76,12 +78,29 @@ def run(
     )
     job = check_job(request, path, runs)
     start = partial(start_run, request, job, runs, observer, detach=detach)
-    if schedule is not None:
-        times = require_schedulable(request, job, schedule)
+    if times is not None:
+        require_schedulable(job)
         start = partial(schedule_job, request, job, runs, observer, times)
     if try_first and job.plan is not None:
         return start_after_short_run(request, path, job, runs, observer, start)
     return start()
+
+
+def _schedule_times(schedule: str | None, resume_from: PathName | None, *, detach: bool) -> str | None:
+    """Return the times of a schedule as a backend takes them; None without a schedule.
+
+    Raises:
+        UsageError: They are none, or another option does not go with a schedule.
+    """
+    if schedule is None:
+        return None
+    if resume_from is not None:
+        what = "each job of a schedule begins anew, and cannot continue from a checkpoint"
+        raise UsageError(what, where="--resume-from", fix="leave out --resume-from or --schedule")
+    if detach:
+        what = "a schedule has no supervisor to detach"
+        raise UsageError(what, where="--detach", fix="leave out --detach: the command returns when the schedule exists")
+    return parse_times(schedule)
 
 
 def resume(

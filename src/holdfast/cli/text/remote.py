@@ -15,9 +15,8 @@ def render_remote(remote: RemoteRunsResult) -> str:
     jobs = [("run", "attempt", "stage", "hardware", "started", "page"), *map(_job, remote.jobs)]
     schedules = [("schedule of", "times", "next start", "id"), *map(_schedule, remote.schedules)]
     tables = [_table(rows) for rows in (jobs, schedules) if rows[1:]]
-    if not tables:
-        return f"{remote.account} has no jobs of holdfast"
-    return "\n".join([*"\n\n".join(tables).splitlines(), *([] if remote.complete else ["older jobs are not listed"])])
+    found = "\n\n".join(tables) or f"{remote.account} has no jobs of holdfast"
+    return found if remote.complete else f"{found}\nolder jobs are not listed"
 
 
 def _job(job: ListedJob) -> tuple[str, ...]:

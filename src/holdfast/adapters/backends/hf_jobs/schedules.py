@@ -6,12 +6,13 @@ Source: huggingface_hub 2.4.0 (`create_scheduled_job`, `list_scheduled_jobs`, `l
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.backends.hf_jobs.bucket import RunBucket
 from holdfast.adapters.backends.hf_jobs.hub import CALL_S, JobsHub, volumes_of_request
-from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, RUN_LABEL, UV_IMAGE, JobRequest
+from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, RUN_LABEL, UV_IMAGE, JobRequest, label_of
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
 from holdfast.core.errors import UnreachableError
 from holdfast.core.event import RunStage
@@ -52,8 +53,18 @@ class HfJobsSchedules:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment, self._hub = environment, JobsHub(environment)
 
-    def create(self, attempt: Attempt, times: str) -> str:
-        """Have the Hub start an attempt's program at certain times; return the id of the schedule. One that exists is it.
+    def address(self, attempt: Attempt) -> str:
+        """Return the account and the label of the schedule of an attempt's run.
+
+        Raises:
+            BackendError: The Hub refuses the token.
+            UnreachableError: The Hub did not answer.
+        """
+        namespace = JobSettings.of(attempt.plan).namespace or self._hub.account()
+        return f"{namespace}/{label_of(attempt.run, attempt.run_id)}"
+
+    def create(self, attempt: Attempt, times: str) -> None:
+        """Have the Hub start an attempt's program at certain times, unless its run has a schedule.
 
         Raises:
             BackendError: The Hub refuses it.
@@ -61,32 +72,29 @@ class HfJobsSchedules:
         """
         settings = JobSettings.of(attempt.plan)
         request = JobRequest.of(attempt, settings, self._environment)
-        namespace = settings.namespace or self._hub.account()
+        namespace, _, label = self.address(attempt).rpartition("/")
         bucket = settings.bucket_in(namespace)
         RunBucket(self._hub, bucket, request.folder).put_program(request)
-        schedule = self._find(namespace, request) or self._create(namespace, bucket, request, times)
-        return f"{namespace}/{schedule}"
+        if self._find(namespace, label):
+            return
+        try:
+            self._create(namespace, bucket, request, times)
+        except UnreachableError:
+            if not self._find(namespace, label):  # else it arrived, and its answer did not
+                raise
 
-    def remove(self, schedule_id: str) -> None:
+    def remove(self, address: str) -> None:
         """Have a schedule start nothing any more; one that is gone stays so.
 
         Raises:
             BackendError: The token may not.
             UnreachableError: It is not known whether it was removed.
         """
-        namespace, _, schedule = schedule_id.rpartition("/")
+        namespace, _, label = address.rpartition("/")
+        for schedule in self._find(namespace, label):
+            self._remove(namespace, schedule)
 
-        def remove(api: "HfApi") -> None:
-            from huggingface_hub.errors import JobNotFoundError
-
-            try:
-                api.delete_scheduled_job(scheduled_job_id=schedule, namespace=namespace)
-            except JobNotFoundError:
-                return
-
-        self._hub.ask("remove the schedule", remove)
-
-    def list(self, namespace: str | None = None) -> RemoteJobs:
+    def remote_jobs(self, namespace: str | None = None) -> RemoteJobs:
         """Return what holdfast has started, or is to start, in an account.
 
         Args:
@@ -110,11 +118,11 @@ class HfJobsSchedules:
             is_whole=len(newest) <= MOST_JOBS,
         )
 
-    def _create(self, namespace: str, bucket: str, request: JobRequest, times: str) -> str:
-        settings = request.settings
+    def _create(self, namespace: str, bucket: str, request: JobRequest, times: str) -> None:
+        settings, label = request.settings, request.folder
 
-        def create(api: "HfApi") -> str:
-            return api.create_scheduled_job(
+        def create(api: "HfApi") -> None:
+            api.create_scheduled_job(
                 image=settings.image or UV_IMAGE,
                 command=["sh", "-c", IN_ITS_OWN_FOLDER, *request.command],
                 schedule=times,
@@ -122,27 +130,32 @@ class HfJobsSchedules:
                 secrets=dict(request.secrets),
                 flavor=settings.flavor,
                 timeout=settings.timeout_s,
-                labels={"name": request.folder, RUN_LABEL: request.folder, SCHEDULE_LABEL: request.folder},
+                labels={"name": label, RUN_LABEL: label, SCHEDULE_LABEL: label},
                 volumes=volumes_of_request(bucket, request),
                 expose=list(settings.ports) or None,
                 resource_group_id=settings.resource_group,
                 namespace=namespace,
-            ).id
+            )
 
-        try:
-            return self._hub.ask("create the schedule", create)
-        except UnreachableError:
-            if found := self._find(namespace, request):  # it arrived, and its answer did not
-                return found
-            raise
+        self._hub.ask("create the schedule", create)
 
-    def _find(self, namespace: str, request: JobRequest) -> str | None:
-        """Return the id of the schedule of a run; None if there is none."""
-        labels = {SCHEDULE_LABEL: request.folder}
-        found = self._hub.ask(
-            "list the schedules", lambda api: list(api.list_scheduled_jobs(namespace=namespace, labels=labels))
-        )
-        return found[0].id if found else None
+    def _find(self, namespace: str, label: str) -> list[str]:
+        """Return the ids of the schedules with a label."""
+        labels = {SCHEDULE_LABEL: label}
+
+        def find(api: "HfApi") -> list[str]:
+            return [each.id for each in api.list_scheduled_jobs(namespace=namespace, labels=labels)]
+
+        return self._hub.ask("list the schedules", find)
+
+    def _remove(self, namespace: str, schedule: str) -> None:
+        def remove(api: "HfApi") -> None:
+            from huggingface_hub.errors import JobNotFoundError
+
+            with suppress(JobNotFoundError):
+                api.delete_scheduled_job(scheduled_job_id=schedule, namespace=namespace)
+
+        self._hub.ask("remove the schedule", remove)
 
 
 def _newest_first(listed: Iterable[Any]) -> list[Any]:
