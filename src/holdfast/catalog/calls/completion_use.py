@@ -81,8 +81,8 @@ def _use_of(node: ast.AST, name: str) -> CompletionUse | None:
 def _takes_for_text(node: ast.AST, name: str) -> bool:
     """True if a node calls a method that texts alone have, or searches the value of a name by `re`."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr=method)) if held == name:
-            return method in OF_TEXT
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr=method)) if held == name and method in OF_TEXT:
+            return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method), args=[_, ast.Name(id=held), *_]):
             return held == name and method in SEARCHING
         case _:

@@ -19,8 +19,8 @@ def unconverted_option(call: Call, parameter: Parameter) -> ParserOption | None:
     option = call.options.get(parameter.name)
     if option is None or not _holds_one_word(option) or not _is_scalar(parameter):
         return None
-    wrong = _lacks_type(option, parameter) and _is_given(option.kind, call.arguments[parameter.name])
-    return option if wrong else None
+    value = call.arguments[parameter.name]  # this read is noted: the rule is skipped if the value is hidden
+    return option if _lacks_type(option, parameter) and _is_given(option.kind, value) else None
 
 
 def _holds_one_word(option: ParserOption) -> bool:

@@ -75,8 +75,9 @@ def _needed_launchers(tree: ast.Module) -> Iterator[NeededLauncher]:
     reads = list(_reads(tree.body, branched=False, guarded=False))
     copes = any(each.copes for each in reads)
     for read in reads:
-        if read.is_strict(elsewhere_copes=copes) and not _sets(tree, read.name):
-            yield from (NeededLauncher(name, read.name, read.line) for name in _launchers_of(read.name))
+        names = _launchers_of(read.name)
+        if names and read.is_strict(elsewhere_copes=copes) and not _sets(tree, read.name):  # which walks the whole tree
+            yield from (NeededLauncher(name, read.name, read.line) for name in names)
 
 
 def _launchers_of(variable: str) -> list[str]:

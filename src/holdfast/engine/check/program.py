@@ -50,15 +50,15 @@ def _resting_on_guesses(
 
     What is found with other releases in place of those that are assumed does not depend on them.
     """
-    context, certain = passes.context, frozenset(map(identity, results))
+    context, every = passes.context, frozenset(map(identity, results))
     if not context.firm:
-        return certain
+        return every
+    certain = every
     findings = [result for result in results if isinstance(result, Finding)]
     rules = list({finding.rule.code: finding.rule for finding in findings if finding.rule}.values())
     for sample in _other_releases(context.assumed):
         certain &= frozenset(map(identity, passes.run(rules, documents, {**context.versions, **sample})))
-    guessed = frozenset(map(identity, results)) - certain
-    return guessed.union(identity(each) for each in findings if _mentioned(each, context.assumed))
+    return (every - certain).union(identity(each) for each in findings if _mentioned(each, context.assumed))
 
 
 def _mentioned(finding: Finding, versions: Mapping[str, str]) -> dict[str, str]:

@@ -86,7 +86,7 @@ def _is_written(document: Document, fix: Fix) -> bool:
 def _run(
     rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
-    """Yield a rule's findings, or why it is skipped."""
+    """Yield a rule's findings, and why it was skipped if it raised, or found nothing after it read something hidden."""
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:

@@ -224,7 +224,8 @@ def _endless_waits(tree: ast.Module) -> Iterator[int]:
 
 def _reward_functions(tree: ast.Module) -> set[str]:
     """Return the names that stand in arguments `reward_funcs`."""
-    keywords = (each for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.arg == "reward_funcs")
+    calls = (each for each in ast.walk(tree) if isinstance(each, ast.Call))
+    keywords = (each for call in calls for each in call.keywords if each.arg == "reward_funcs")
     return {name.id for keyword in keywords for name in ast.walk(keyword.value) if isinstance(name, ast.Name)}
 
 

@@ -100,7 +100,7 @@ def _beside(candidate: Candidate) -> Iterator[Line]:
 
 def _before(hit: Hit) -> Iterator[Line]:
     """Yield the code of the last frame, and an exception that announces the line or was raised right before it."""
-    for line in _legible(line for line in reversed(_own(hit)) if line.number < hit.line.number):
+    for line in _until_too_many_errors(line for line in reversed(_own(hit)) if line.number < hit.line.number):
         if not _leads_to(line, hit.line):
             return
         yield line
@@ -124,7 +124,7 @@ def _is_outermost(line: Line, hit: Hit) -> bool:
 def _behind(hit: Hit) -> Iterator[Line]:
     """Yield the lines that continue the message, and the last progress bar, which shows the step."""
     before = hit.line
-    for line in _legible(line for line in _own(hit) if line.number > hit.line.number):
+    for line in _until_too_many_errors(line for line in _own(hit) if line.number > hit.line.number):
         if not _continues(line, before, hit):
             return
         yield line
@@ -140,8 +140,8 @@ def _continues(line: Line, before: Line, hit: Hit) -> bool:
     return _is_another(line) or _is_near(line, hit.line) or GOES_ON.match(line.text) is not None
 
 
-def _legible(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield lines up to the last other exception that is shown, without what another rank may have written between them."""
+def _until_too_many_errors(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines until more than `ERRORS` other exceptions were met, without what another rank may have written between."""
     errors = 0
     for line in lines:
         if not BETWEEN.search(line.text):

@@ -113,7 +113,7 @@ class LinearDescent:
 
 
 def find_descent(course: MetricHistory) -> LinearDescent | None:
-    """Return the linear descent of a run's learning rate; None if it is too short, or no linear schedule in its descent."""
+    """Return the linear fall of a run's learning rate; None if there are too few steps, or the rate does not fall evenly."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     if len(rates) < FEW or len(rates) != len(epochs):
         return None

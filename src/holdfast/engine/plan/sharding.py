@@ -90,12 +90,13 @@ def _strategy(job: Document) -> ShardingStrategy:
     if given:
         return given
     _refuse_offload({"where.offload": job.get("where.offload", None)}, ("where.offload",))
-    match job.get("where.distributed_type", None) or _library(job):
+    given_type = job.get("where.distributed_type", None)
+    match _library(job) if given_type is None else given_type:
         case "DEEPSPEED":
             return _zero(job)
         case "FSDP":
             return _fsdp(job)
-        case None:
+        case None | False:
             return "none"
         case kind:
             found = DISTRIBUTED.get(str(kind))
@@ -106,8 +107,6 @@ def _strategy(job: Document) -> ShardingStrategy:
 
 def _library(job: Document) -> str | None:
     """Return what shares the model by the trainer's own config, where the launcher does not say; None if nothing does."""
-    if job.get("where.distributed_type", None) is False:
-        return None
     return next((name.upper() for name in ("deepspeed", "fsdp") if _of_trainer(job, name)), None)
 
 
@@ -150,7 +149,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _fsdp(job: Document) -> ShardingStrategy:
     settings, trainer = _mapping(job.get("where.fsdp", None)), _of_trainer(job, "fsdp")
-    words = str("full_shard" if trainer in (None, True) else trainer).replace(",", " ").split()
+    words = str("full_shard" if trainer is None or trainer is True else trainer).replace(",", " ").split()
     _refuse_offload(settings, ("fsdp_offload_params",))
     if "offload" in words:
         raise MissingFactError("train.fsdp", OFFLOADED)

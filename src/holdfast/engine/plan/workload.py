@@ -105,11 +105,13 @@ def _set_length(question: PlanQuestion, step: TrainingStep, each: int) -> Traini
     if not isinstance(max_steps, int) or not is_number(epochs):
         raise MissingFactError("time", "the number of steps is not known")
     trained = question.lengths.units if question.lengths else question.trained_rows
+    if trained is None and max_steps <= 0:
+        raise MissingFactError("time", "the number of rows is not known")
     if trained is None:
-        if max_steps <= 0:
-            raise MissingFactError("time", "the number of rows is not known")
         return TrainingLength(max_steps, 1)
     steps = count_steps(step, each * trained, epochs, max_steps)
+    if not trained:
+        return TrainingLength(steps, 1)
     return TrainingLength(steps, max(1, round(steps / count_steps(step, each * trained, 1, -1))))
 
 

@@ -116,7 +116,8 @@ def _follow(state: RunState, limits: Limits) -> Flow:
         hearing = hearing.after(current, state.seen_s, limits.poll_s)
         if not state.stop:
             state = yield from _watch(state, current, hearing, limits, has_news=has_news)
-        if last := force.due(state, limits):
+            force.begin(state)
+        elif last := force.due(state, limits):
             state = fold((yield last), state)
     return state if state.stop else (yield from _note_troubles(state))  # all steps may have come with the end
 
@@ -133,11 +134,12 @@ class _Force:
         self._since_s = state.stop_s if state.stop else None
         self._actions: Iterator[Action] = iter((TakeStacks(), Kill()))
 
+    def begin(self, state: RunState) -> None:
+        """Note that a stop is requested now, if one is: the attempt has its time to save and end from here on."""
+        self._since_s = state.seen_s if state.stop else None
+
     def due(self, state: RunState, limits: Limits) -> Action | None:
         """Return the action that is due now, if the attempt has had its time to save and end."""
-        if not state.stop:
-            self._since_s = None
-            return None
         if self._since_s is None:
             self._since_s = state.seen_s  # the request may be from another process, with another clock
         return next(self._actions, None) if state.seen_s - self._since_s > _grace_s(state, limits) else None

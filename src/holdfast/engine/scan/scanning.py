@@ -147,16 +147,17 @@ class RowScanner:
 
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally
+        wrong, mixed, texts, turns = reads.wrong, reads.mixed, reads.texts, reads.turns
         for name in reads.content:
             column = nameless(frame, name)
             tally.add("null", name, numbers.filter(column.is_null()))
-            if name in reads.wrong:
-                tally.add("wrong-type", name, numbers.filter(column.is_not_null()), reads.wrong[name])
-            elif name in reads.mixed:
+            if name in wrong:
+                tally.add("wrong-type", name, numbers.filter(column.is_not_null()), wrong[name])
+            elif name in mixed:
                 _judge_mixed(numbers, column, name, reads, tally)
-            elif name in reads.texts:
+            elif name in texts:
                 _judge_text(numbers, column, name, tally)
-            elif name in reads.turns:
+            elif name in turns:
                 _judge_conversations(numbers, column, name, reads, tally)
 
 

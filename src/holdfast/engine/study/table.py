@@ -21,7 +21,7 @@ def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
             **{key: _plain(each.settings.get(key)) for key in keys},
             "seed": each.seed,
             result.metric: each.value,
-            **dict(zip(metrics, map(each.metrics.get, metrics), strict=True)),
+            **{name: each.metrics.get(name) for name in metrics},
             "elapsed_s": each.elapsed_s,
             **_outcome(each, failed.get(each.number)),
             "content": each.content,

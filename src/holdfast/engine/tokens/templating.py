@@ -48,16 +48,19 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss |
     """
     turns = [each for each in turns if isinstance(each, Mapping)]
     whole = _stands_in_order([*chain.from_iterable(map(texts_of, turns))], text)
-    if whole and not _spelled(turns, text):
+    spelled = _spelled(turns, text)
+    if whole and not spelled:
         return None
-    lost = outcome_of(lambda: _lost(turns, text, render, whole=whole))
+    lost = outcome_of(lambda: _lost(turns, text, render, spelled, whole=whole))
     return None if isinstance(lost, Raised) else lost  # a mark may be what the template refuses
 
 
-def _lost(turns: Sequence[Mapping[str, Any]], text: str, render: Render, *, whole: bool) -> TemplateLoss | None:
+def _lost(
+    turns: Sequence[Mapping[str, Any]], text: str, render: Render, spelled: Sequence[int], *, whole: bool
+) -> TemplateLoss | None:
     """Return what is lost; with `whole`, no message is."""
     omitted = [] if whole else _omitted(turns, text, render)
-    repeated = any(_is_written_as(str(turns[at]["content"]), turns, at, text, render) for at in _spelled(turns, text))
+    repeated = any(_is_written_as(str(turns[at]["content"]), turns, at, text, render) for at in spelled)
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
     return TemplateLoss(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
 

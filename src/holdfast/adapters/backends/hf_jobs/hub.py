@@ -19,7 +19,6 @@ from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV
 from holdfast.adapters.backends.hf_jobs.states import parse_usage
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
-from holdfast.adapters.hub.wire import http_library
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
@@ -173,7 +172,7 @@ class JobsHub:
     @contextmanager
     def log(self, address: JobAddress) -> Iterator[Iterable[bytes]]:
         """Give the stream of a job's log, from its first line on, in pieces."""
-        utils, http = import_module("huggingface_hub.utils"), http_library()
+        utils = import_module("huggingface_hub.utils")
         url = f"{self._endpoint}/api/jobs/{quote(address.namespace)}/{quote(address.job)}/logs"
         try:
             headers = utils.build_hf_headers(token=self._token() or False)
@@ -182,7 +181,7 @@ class JobsHub:
                     response.read()
                 utils.hf_raise_for_status(response)
                 yield response.iter_bytes()
-        except (http.HTTPError, http.InvalidURL, OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever the client or its transport raises
             raise as_unreachable(explain(error, "read the log")) from None
 
     def ask(self, doing: str, call: Callable[["HfApi"], Answer], limit_s: float = CALL_S) -> Answer:

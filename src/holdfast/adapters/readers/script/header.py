@@ -63,15 +63,13 @@ class WrittenHeader:
     def requirements(self, wanted: list[str]) -> dict[Key, Place]:
         """Return where each requirement is quoted, in order."""
         places: dict[Key, Place] = {}
-        quoted = (
-            (found, ast.literal_eval(found[0])) for found in re.finditer(QUOTED, self.text) if _readable(found[0])
-        )
-        every = list(quoted)
+        every = [found for found in re.finditer(QUOTED, self.text) if _readable(found[0])]
+        texts, begin = [ast.literal_eval(found[0]) for found in every], 0
         for index, requirement in enumerate(wanted):
-            at = next((at for at, (_, text) in enumerate(every) if text == requirement), None)
+            at = next((at for at in range(begin, len(texts)) if texts[at] == requirement), None)
             if at is not None:
-                places["environment", "requirements", index] = self.place(*every[at][0].span())
-                every = every[at + 1 :]
+                places["environment", "requirements", index] = self.place(*every[at].span())
+                begin = at + 1
         return places
 
     def python(self) -> dict[Key, Place]:
