@@ -142,6 +142,8 @@ def test_tells_of_all_that_raises(source: str, expected: list[str]) -> None:
         script("SFT", "dataloader_prefetch_factor=2, dataloader_num_workers=workers"),
         script("GRPO", "reward_weights=[1.0, 2.0]", "reward_funcs=make_rewards()"),
         script("GRPO", "reward_weights=[1.0, 2.0]", "reward_funcs=[score] + more"),
+        script("GRPO", "reward_weights=[1.0, 2.0]", "reward_funcs=None"),
+        script("GRPO", "reward_weights=[1.0, 2.0]", "reward_funcs=(score,)"),
         script("GRPO", "per_device_train_batch_size=4"),
         script("SFT", "eval_strategy='epoch'", between="args.eval_strategy = 'no'"),
         script("SFT", "eval_strategy='epoch'", between="args = change(args)"),

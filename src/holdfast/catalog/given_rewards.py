@@ -26,13 +26,14 @@ def numbers_of(result: RewardResult) -> list[float]:
     return [reward for reward in result.rewards if reward is not None and not math.isnan(reward)]
 
 
-def given_rewards(job: Document, trainer: Call) -> Any:
-    """Return what a trainer is given as rewards, one or a list of them; None if nothing.
+def given_rewards(job: Document, trainer: Call) -> list[Any]:
+    """Return the rewards that a trainer is given; without any, None alone.
 
     Raises:
         MissingFactError: The source hides it.
     """
-    return job.get(IN_PROGRAM, trainer.positional[1] if len(trainer.positional) > 1 else None)
+    given = job.get(IN_PROGRAM, trainer.positional[1] if len(trainer.positional) > 1 else None)
+    return given if isinstance(given, list) else [given]
 
 
 def rewards_place(trainer: Call) -> Place | None:

@@ -1,8 +1,9 @@
 """The reward functions of the user's own that a job gives its trainer, whatever names them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.catalog.given_rewards import given_rewards
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document
 from holdfast.core.facts import NamedFile
@@ -45,7 +46,7 @@ def _of_program(job: Document) -> Iterator[OwnReward]:
     if trainer is None:
         return
     place = None if "reward_funcs" in trainer.arguments else trainer.name_place
-    for reward in _given(job, trainer):
+    for reward in given_rewards(job, trainer):
         if isinstance(reward, LocalName) and reward.kind == "function":
             yield OwnReward(KEY, reward, reward.place or place)
 
@@ -56,8 +57,3 @@ def _trainer(job: Document) -> Call | None:
     if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS:
         return None
     return None if trainer.guard.tolerates("TypeError") else trainer
-
-
-def _given(job: Document, trainer: Call) -> list[Any]:
-    given: Any = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
-    return given if isinstance(given, list) else [given]

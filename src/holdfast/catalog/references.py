@@ -130,6 +130,19 @@ def renaming(job: Document, reference: Reference, new: str, *, safe: bool) -> Fi
     return Fix(f"write `{new}`", edits, safe=safe) if written else None
 
 
+def nearest_instead(job: Document, reference: Reference, repo: Repo, meant: str | None) -> tuple[str, Fix | None]:
+    """Return what there is in place of an absent repository: the end of a message, and the edit that writes the one that is meant.
+
+    Args:
+        job: The job.
+        reference: Where the repository is named.
+        repo: The repository, with the nearest names that do exist.
+        meant: The one of them that is likely meant, if there is one.
+    """
+    fix = renaming(job, reference, meant, safe=False) if meant else None
+    return f"; there is {some_of(repo.nearest)}" if repo.nearest else "", fix
+
+
 def clearly_nearest(name: str, others: Iterable[str]) -> str | None:
     """Return the one name that is meant for another, if there is one.
 

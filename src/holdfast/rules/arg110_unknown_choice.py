@@ -98,7 +98,8 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     note = f"; {change.note}" if change and change.note else ""
     whose = subject(api, call, parameter.home.partition(".")[0] or call.package)
     message = f"{value!r} is not a value of `{parameter.name}` of {whose}{note}; valid: {_listed(words, value)}"
-    fix = _writing_another(key, parameter.name, value, words) if has_edits(job, call) else None
+    renamed = change.new if change else ""
+    fix = _writing_another(key, parameter.name, value, words, renamed) if has_edits(job, call) else None
     return Finding(key, message, fix, _severity(api, call, parameter))
 
 
@@ -109,10 +110,9 @@ def _severity(api: Api, call: Call, parameter: Parameter) -> Severity | None:
     return None if parameter.enforced or later or parsed else Severity.WARNING
 
 
-def _writing_another(key: str, name: str, value: Any, words: list[str]) -> Fix | None:
-    """Return the edit that writes the new name of a value, or the one that is likely meant."""
-    change = replaced("value", f"{name}={value}")
-    known = change.new if change and change.new in words else ""
+def _writing_another(key: str, name: str, value: Any, words: list[str], renamed: str) -> Fix | None:
+    """Return the edit that writes the new name of a value, empty if it has none, or else the one that is likely meant."""
+    known = renamed if renamed in words else ""
     new = known or _meant(name, value, words)
     return Fix(f"write `{new}`", (Set(key, new),), safe=bool(known)) if new else None
 

@@ -67,7 +67,9 @@ def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
 
 def _missing_flags(job: Document, call: Call, api: Api) -> list[str]:
     """Return the flags that a command needs and lacks; none if its dataclasses are not known."""
-    given = _given_flags(job, call, api) if any(_dataclasses(call, api)) else frozenset(NEEDED)
+    if not any(_dataclasses(call, api)):
+        return []
+    given = _given_flags(job, call, api)
     return [f"--{flag}" for flag, others in NEEDED.items() if not given & {flag, *others}]
 
 

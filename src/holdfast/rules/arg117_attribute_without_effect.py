@@ -36,8 +36,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _unread(job: Document, api: Api, call: Call, signature: CallSignature) -> Iterator[Finding]:
     train = job.get("train", {})
     settings = tuple(train) if isinstance(train, Mapping) else ()
+    known = {*call.arguments, *call.own, *signature.parameters}
     for name in settings:
-        if name not in {*call.arguments, *call.own, *signature.parameters}:
+        if name not in known:
             yield from _judged(api, call, name)
     for name in sorted(call.own - signature.parameters.keys()):
         yield from _field_findings(api, call, name, call.own.union(settings))

@@ -77,7 +77,7 @@ def _option_values(words: Sequence[str | Unknown]) -> Iterator[tuple[int, str, s
             flag, equals, inline = word.partition("=")
             at = index if equals else index + 1
             value = inline if equals else next(iter(words[at : at + 1]), Unknown())
-            yield at, _plain(flag.removeprefix("--")), value
+            yield at, _plain(flag), value
 
 
 def _is_misread(field: Parameter, word: str) -> bool:
@@ -143,7 +143,7 @@ def _meant(word: str, options: ParserOptions) -> str | None:
 
 
 def _plain(flag: str) -> str:
-    return flag.lstrip("-").replace("-", "_")
+    return flag.removeprefix("--").replace("-", "_")
 
 
 def _is_given(flag: str, words: Sequence[str | Unknown]) -> bool:
@@ -219,6 +219,7 @@ RULE = Rule(
     good=(
         Case(script=PARSED, facts={FACT: ("--limit", "-1", "--rate", "1e-5", "--fast", "--learning_rate", "1e-5")}),
         Case(script=PARSED, facts={FACT: ("--limit=100", "--rate", "None", "--fast", "yes", "--save_steps", "all")}),
+        Case(script=PARSED, facts={FACT: ("---limit", "all")}),
         Case(script=SCRIPT, facts=GIVEN),
         Case(script=SCRIPT, facts={FACT: ("--learn=1e-5", "--out", "there")}),
         Case(script=SCRIPT, facts={FACT: None}),

@@ -15,7 +15,7 @@ The fix is unsafe: it writes the nearest existing name, if one is clearly the ne
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.references import clearly_nearest, finding, once, renaming, repositories, some_of
+from holdfast.catalog.references import clearly_nearest, finding, nearest_instead, once, repositories
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -27,14 +27,15 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     """Report each dataset that does not exist, once."""
     hints = {seen.reference.name: seen.hint for seen in datasets}
     for reference, repo in once(repositories(job, datasets, own_token=True)):
+        if repo.exists:
+            continue
         meant = _meant(reference.name, repo)
-        if not repo.exists and ("/" in reference.name or meant is not None):
+        if "/" in reference.name or meant is not None:
             yield _absent(job, reference, repo, meant, hints[reference.name])
 
 
 def _absent(job: Document, reference: Reference, repo: Repo, meant: str | None, hint: str) -> Finding:
-    fix = renaming(job, reference, meant, safe=False) if meant else None
-    near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+    near, fix = nearest_instead(job, reference, repo, meant)
     sure = "/" in reference.name and not reference.own_token
     fault = f"the Hub has no dataset `{reference.name}` that you may see{near}{hint}"
     return finding(reference, fault, fix, None if sure else Severity.WARNING)

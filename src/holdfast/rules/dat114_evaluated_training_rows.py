@@ -20,12 +20,12 @@ There is no automatic fix: only you know which rows to hold out.
 from collections.abc import Iterator
 from typing import Any
 
+from holdfast.catalog.data.only_load import LOAD
 from holdfast.catalog.data.slices import overlap, read_slices
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-LOAD = "datasets.load_dataset"
 ROLES = frozenset({"train_dataset", "eval_dataset"})
 PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
 

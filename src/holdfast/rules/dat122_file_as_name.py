@@ -17,11 +17,12 @@ There is no automatic fix. Write `load_dataset("json", data_files="rows.jsonl", 
 import re
 from collections.abc import Iterator
 
+from holdfast.catalog.data.only_load import LOAD
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-LOAD, NAMED = "datasets.load_dataset", "train.dataset_name"
+NAMED = "train.dataset_name"
 FORMATS = {
     "json": "json",
     "jsonl": "json",

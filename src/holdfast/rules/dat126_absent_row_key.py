@@ -44,8 +44,9 @@ def _row_function(call: Call) -> LocalName | None:
     if call.name not in METHODS or not call.path.startswith("datasets."):
         return None
     given = call.arguments.get(FUNCTION, next(iter(call.positional), None))
-    whole = isinstance(given, LocalName) and bool(given.reads) and "input_columns" not in call.arguments
-    return given if whole and isinstance(given, LocalName) else None
+    if not isinstance(given, LocalName) or "input_columns" in call.arguments:
+        return None
+    return given if given.reads else None
 
 
 def _columns(loaded: Call, lookup: Lookup[Dataset] | None) -> tuple[Sequence[str], Severity | None]:

@@ -54,8 +54,8 @@ def _by_command(sent: Submission) -> str | None:
 def _by_uv(sent: Submission) -> str | None:
     listed = sent.given("dependencies")
     packages = [text for text in listed if isinstance(text, str)] if isinstance(listed, list | tuple) else []
-    script = str(sent.given("script"))
-    trains = any(map(TRL.match, packages)) or SCRIPTS.search(script)
+    script = sent.given("script")
+    trains = any(map(TRL.match, packages)) or (isinstance(script, str) and SCRIPTS.search(script))
     return "`uv run`" if trains and not _shares(packages) else None
 
 

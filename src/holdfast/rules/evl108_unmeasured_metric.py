@@ -27,9 +27,10 @@ def check(job: Document) -> Iterator[Finding]:
     """Report a metric of answers that is not computed, or whose direction is reversed."""
     if job.get("method", "") not in MEASURED:  # the trainers of other methods log metrics with the same names
         return
-    measured = _measured(job)
-    for key in (STOPPING, CHOOSING) if measured is not None else ():
-        yield from _unmeasured(job, key, measured or [])
+    if (measured := _measured(job)) is None:
+        return
+    for key in (STOPPING, CHOOSING):
+        yield from _unmeasured(job, key, measured)
 
 
 def _measured(job: Document) -> list[str] | None:

@@ -15,7 +15,7 @@ repository.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
+from holdfast.catalog.references import clearly_nearest, finding, found_references, nearest_instead, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -39,9 +39,7 @@ def check(
 
 
 def _absent(job: Document, reference: Reference, repo: Repo) -> Finding:
-    meant = clearly_nearest(reference.name, repo.nearest)
-    fix = renaming(job, reference, meant, safe=False) if meant else None
-    near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+    near, fix = nearest_instead(job, reference, repo, clearly_nearest(reference.name, repo.nearest))
     fault = f"the Hub has no {reference.repo_kind} `{reference.name}` that you may see{near}"
     return finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from holdfast.catalog.models.chat_templates import ENDINGS
-from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
+from holdfast.catalog.references import clearly_nearest, finding, found_references, nearest_instead, once
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -54,10 +54,8 @@ def _absent_on_hub(job: Document, reference: Reference, repo: Repo, hint: str) -
     if job.kind != "job" and "/" not in reference.name:
         yield from _absent_bare_name(job, reference)
         return
-    near = clearly_nearest(reference.name, repo.nearest)
-    fix = renaming(job, reference, near, safe=False) if near else None
-    there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-    fault = f"the Hub has no {reference.role} `{reference.name}` that you may see{there}{hint}"
+    near, fix = nearest_instead(job, reference, repo, clearly_nearest(reference.name, repo.nearest))
+    fault = f"the Hub has no {reference.role} `{reference.name}` that you may see{near}{hint}"
     yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 
 

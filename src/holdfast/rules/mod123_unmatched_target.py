@@ -83,7 +83,8 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
     if not fits:
         yield Finding(key, f"{_nothing(targets, settings)}; {has}")
     elif idle:
-        fault = f"{some_of(idle)} fit{'s' * (len(idle) == 1)} no module, so less is trained than intended; {has}"
+        fit = "fits" if len(idle) == 1 else "fit"
+        fault = f"{some_of(idle)} {fit} no module, so less is trained than intended; {has}"
         yield Finding(key, fault, severity=Severity.WARNING)
 
 

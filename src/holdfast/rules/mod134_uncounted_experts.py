@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.api.since import since
+from holdfast.catalog.api.since import all_since
 from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
@@ -36,7 +36,13 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report a router loss whose number of experts TRL does not find."""
     base, config = base_of(job, model), model.config or {}
     own = _own_coefficient(config)
-    if base is None or own is None or not _is_tried(api) or job.get("method", None) != "sft" or _is_off(job, own):
+    if (
+        base is None
+        or own is None
+        or not all_since(api, TRIED)
+        or job.get("method", None) != "sft"
+        or _is_off(job, own)
+    ):
         return
     kind = config["model_type"]
     fault = f"the first step raises AttributeError: the config of a `{kind}` model has no `num_experts`, which its router loss needs"
@@ -45,10 +51,6 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
         yield base.finding(f"{fault}; set `router_aux_loss_coef` to 0.0", fix)
     else:
         yield Finding(KEY, f"{fault}; set it to 0.0", fix)
-
-
-def _is_tried(api: Api) -> bool:
-    return all(since(api, package, version) for package, version in TRIED.items())
 
 
 def _is_off(job: Document, own: float) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.api.since import since
+from holdfast.catalog.api.since import all_since
 from holdfast.catalog.models.adapter_settings import adapter_targets
 from holdfast.catalog.models.base_models import adapts, base_of, lora_key, trusts_code
 from holdfast.core.document import Document, Set, Unknown
@@ -50,7 +50,7 @@ FUSED: Final[Mapping[str, tuple[str, str]]] = {
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Report one of two fused projections among the targets without the other."""
     base, kind = base_of(job, model), str((model.config or {}).get("model_type"))
-    if base is None or not _is_tried(api) or kind not in FUSED or not adapts(job) or trusts_code(job, base):
+    if base is None or not all_since(api, TRIED) or kind not in FUSED or not adapts(job) or trusts_code(job, base):
         return
     names = _names(job)
     given = [name for name in FUSED[kind] if _is_among(names, name)]
@@ -61,10 +61,6 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     key = lora_key(job, TARGETS)
     fault = f"peft raises ValueError: experts of the type `{kind}` hold `{present}` and `{missing}` as one tensor; name both, or neither"
     yield Finding(key, fault, Fix(f"name `{missing}`, too", (Set(key, [*names, missing]),), safe=False))
-
-
-def _is_tried(api: Api) -> bool:
-    return all(since(api, package, version) for package, version in TRIED.items())
 
 
 def _names(job: Document) -> list[str]:

@@ -68,5 +68,6 @@ RULE = Rule(
         Case(script=SCRIPT.replace('"no"', '"steps"')),
         Case(script=SCRIPT.replace('"no"', '"no", max_steps=5')),
         Case(script=SCRIPT.replace("trainer.train()", "")),
+        Case(script=SCRIPT.replace("trainer.train()", "trainer.model.train()")),
     ),
 )

@@ -81,6 +81,11 @@ RULE = Rule(
             facts=NONE,
             at="calls.2.resume_from_checkpoint",
         ),
+        Case(
+            script=SCRIPT.replace("trainer.train(", "trainer.model.train()\ntrainer.train("),
+            facts=NONE,
+            at="calls.3.resume_from_checkpoint",
+        ),
     ),
     good=(
         Case(script=SCRIPT, facts=SOME),

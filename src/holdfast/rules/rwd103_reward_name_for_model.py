@@ -27,8 +27,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("OSError"):
         return
-    given = given_rewards(job, trainer)
-    texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+    texts = [each for each in given_rewards(job, trainer) if isinstance(each, str)]
     if reward := next(filter(api.names(WHERE).__contains__, texts), None):
         fault = f"{reward!r} is read as the name of a model on the Hub: import `{reward}` from {WHERE} and pass it without quotes"
         yield Finding(KEY, fault, place=rewards_place(trainer))

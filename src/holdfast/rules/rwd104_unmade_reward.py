@@ -29,9 +29,7 @@ def check(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("TypeError"):
         return
-    given = given_rewards(job, trainer)
-    factories = (_factory(reward) for reward in (given if isinstance(given, list) else [given]))
-    if name := next(filter(None, factories), ""):
+    if name := next(filter(None, map(_factory, given_rewards(job, trainer))), ""):
         fault = f"`{name}` is a factory of reward functions: call it, as in `{name}(…)`"
         yield Finding(KEY, fault, place=rewards_place(trainer))
 

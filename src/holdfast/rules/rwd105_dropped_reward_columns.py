@@ -48,8 +48,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _rewards(job: Document, trainer: Call) -> list[LocalName]:
-    given = given_rewards(job, trainer)
-    rewards = given if isinstance(given, list) else [given]
+    rewards = given_rewards(job, trainer)
     return [reward for reward in rewards if isinstance(reward, LocalName) and reward.kind == "function"]
 
 

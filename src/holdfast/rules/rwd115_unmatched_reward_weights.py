@@ -49,9 +49,8 @@ def _count_in_program(job: Document) -> int | None:
     if "environment_factory" in trainer.arguments:  # it may add a reward of its own
         return None
     given = given_rewards(job, trainer)
-    if isinstance(given, list | tuple):
-        return len(given)
-    return None if given is None else 1
+    # TRL takes a tuple for one reward, which it cannot call, whatever the weights.
+    return None if any(isinstance(each, tuple | None) for each in given) else len(given)
 
 
 JOB = """

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.tracking import reported_trackers, starts_training
+from holdfast.catalog.calls.resuming import is_training
+from holdfast.catalog.calls.tracking import reported_trackers
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -36,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _second_finishes(job: Document) -> Iterator[Finding]:
     trained = False
     for call in job.calls:
-        if starts_training(call):
+        if is_training(call):
             trained = not call.guard.because
         elif call.path == INIT:
             trained = False

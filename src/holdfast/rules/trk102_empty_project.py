@@ -18,7 +18,8 @@ from itertools import takewhile
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.tracking import reported_trackers, starts_training
+from holdfast.catalog.calls.resuming import is_training
+from holdfast.catalog.calls.tracking import reported_trackers
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -36,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     ):
         return
     reported = job.get("train.project", "huggingface")
-    for call in takewhile(lambda call: not starts_training(call), job.calls):
+    for call in takewhile(lambda call: not is_training(call), job.calls):
         yield from _empty_project(call, reported)
 
 

@@ -1,5 +1,7 @@
 """Whether the versions at hand are new enough for something."""
 
+from collections.abc import Mapping
+
 from packaging.version import Version
 
 from holdfast.catalog.api import Api
@@ -13,3 +15,12 @@ def since(api: Api, package: str, version: str) -> bool | None:
     """
     at_hand = api.versions.get(package)
     return None if at_hand is None else Version(at_hand) >= Version(version)
+
+
+def all_since(api: Api, versions: Mapping[str, str]) -> bool:
+    """True if each package is known to be at its release or a later one.
+
+    >>> all_since(Api({"trl": "1.16.0"}), {"trl": "1.16.0"}), all_since(Api({"trl": "1.16.0"}), {"trl": "1.0", "peft": "0.19.1"})
+    (True, False)
+    """
+    return all(since(api, package, version) for package, version in versions.items())

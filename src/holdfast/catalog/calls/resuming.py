@@ -11,8 +11,8 @@ NAME: Final = "resume_from_checkpoint"
 
 
 def is_training(call: Call) -> bool:
-    """True if a call is of `train` of a trainer, or of a class of the program's own that derives from one."""
-    return call.name == "train" and "Trainer" in call.path
+    """True if a call is of a trainer's `train`, or of that of a class which derives from one; not of its model's."""
+    return call.name == "train" and call.path.rpartition(".")[0].endswith("Trainer")
 
 
 def trainings(job: Document, raised: str) -> Iterator[Call]:

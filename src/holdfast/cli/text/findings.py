@@ -74,7 +74,7 @@ def _outcome(result: CheckResult, *, verbose: bool) -> Iterator[str]:
     for target in targets:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
         if verbose:
-            yield from map(_let_pass, target.suppressed)
+            yield from map(_suppressed, target.suppressed)
         if target.assumed and len(targets) == 1:
             yield style(_assumed(target, verbose=verbose), dim=True)
     yield from (f"{passed.path}: not checked: {passed.because}" for passed in result.passed_over)
@@ -174,7 +174,7 @@ def _skip(skip: ReportedSkip, path: str) -> str:
     return f"{path}: {style(skip.code + ' skipped', dim=True)}:{needs} ({skip.because})"
 
 
-def _let_pass(finding: SuppressedFinding) -> str:
+def _suppressed(finding: SuppressedFinding) -> str:
     by = finding.suppressed_by
     reason = f": {by.reason}" if by.reason else ""
     text = style(f"{finding.code} suppressed by the comment in line {by.line}", dim=True)

@@ -32,9 +32,8 @@ MANY = 0.01
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Report each column with messages without content."""
     for marked in damaged(job, scan, "empty-turn"):
-        learned = (
-            marked.detail == "null answer" and marked.column != "rejected"
-        )  # an empty answer may be the rejected one
+        # An empty rejected answer may be intended.
+        learned = marked.detail == "null answer" and marked.column != "rejected"
         error = learned and share(scan, marked) >= MANY
         message = rows_phrase(scan, marked, f"{{has}} {SPELLED[marked.detail]} in `{marked.column}`")
         yield found(marked, message, severity=Severity.ERROR if error else None)
