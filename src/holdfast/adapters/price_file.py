@@ -4,8 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
-from math import isfinite
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +30,14 @@ MEANT: Final[Mapping[str, str]] = {
     "ram_gb": "memory_gb",
 }
 """Keys by other words than those of `flavors.toml`."""
+LEAST_AMOUNT: Final = 0.001
+MOST_AMOUNT: Final = 10**9
+"""Of USD and of GB. What is computed from them stays above 0, and below the largest integer of JSON."""
+MOST_COUNT: Final = 10_000
+AMOUNTS: Final = f"from {LEAST_AMOUNT} to {MOST_AMOUNT:,}"
+MOST_SHOWN: Final = 10**18
+"""Larger whole numbers are not written out: Python refuses to write those of thousands of digits."""
+COUNTS: Final = f"from 1 to {MOST_COUNT:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +58,34 @@ class MachineKey:
 
 
 def _is_amount(value: Any) -> bool:
-    return is_number(value) and isfinite(value) and value > 0
+    return is_number(value) and LEAST_AMOUNT <= value <= MOST_AMOUNT
+
+
+def _is_count(value: Any) -> bool:
+    return is_count(value) and value <= MOST_COUNT
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+def _is_gpu(value: Any) -> bool:
+    return isinstance(value, str) and value in load_gpus()
+
+
+def _is_day(value: Any) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
 KEYS: Final[Mapping[str, MachineKey]] = {
     "provider": MachineKey(_is_text, "a name", 'provider = "RunPod"', is_required=True),
-    "gpu": MachineKey(
-        lambda value: value in load_gpus(), "a GPU that holdfast knows", 'gpu = "h100"', is_required=True
-    ),
-    "usd_per_hour": MachineKey(_is_amount, "an amount above 0, in USD", "usd_per_hour = 2.4", is_required=True),
-    "gpus": MachineKey(is_count, "a number of GPUs, 1 or more", "gpus = 2"),
-    "vram_gb": MachineKey(_is_amount, "the memory of each GPU, in GB", "vram_gb = 80"),
-    "memory_gb": MachineKey(_is_amount, "the main memory, in GB", "memory_gb = 180"),
-    "disk_gb": MachineKey(_is_amount, "the disk, in GB", "disk_gb = 500"),
-    "cpus": MachineKey(is_count, "a number of cores, 1 or more", "cpus = 16"),
+    "gpu": MachineKey(_is_gpu, "a GPU that holdfast knows", 'gpu = "h100"', is_required=True),
+    "usd_per_hour": MachineKey(_is_amount, f"an amount in USD, {AMOUNTS}", "usd_per_hour = 2.4", is_required=True),
+    "gpus": MachineKey(_is_count, f"a number of GPUs, {COUNTS}", "gpus = 2"),
+    "vram_gb": MachineKey(_is_amount, f"the memory of each GPU in GB, {AMOUNTS}", "vram_gb = 80"),
+    "memory_gb": MachineKey(_is_amount, f"the main memory in GB, {AMOUNTS}", "memory_gb = 180"),
+    "disk_gb": MachineKey(_is_amount, f"the disk in GB, {AMOUNTS}", "disk_gb = 500"),
+    "cpus": MachineKey(_is_count, f"a number of cores, {COUNTS}", "cpus = 16"),
     "source": MachineKey(_is_text, "where the price was read", 'source = "https://example.com/prices"'),
 }
 """What a machine may have; names, units and meanings are those of `flavors.toml`."""
@@ -112,10 +129,9 @@ class PriceFile:
         """Yield everything wrong in its table."""
         for key in table.keys() - set(SHARED_KEYS):
             yield self._error(f"a price file has no key `{key}`", key, suggest_one(key, SHARED_KEYS))
-        if not isinstance(table.get("priced", date.min), date):
-            yield self._error(
-                f"`priced` cannot be {table['priced']!r}", "priced", "write a date: `priced = 2026-11-28`"
-            )
+        if not _is_day(table.get("priced", date.min)):
+            what = f"`priced` cannot be {_render_value(table['priced'])}"
+            yield self._error(what, "priced", "write a date: `priced = 2026-11-28`")
         rows = table.get(TABLE)
         if not isinstance(rows, dict) or not rows:
             yield self._error("it lists no machines", TABLE, f"write `[{TABLE}]`, and below it `{EXAMPLE}`")
@@ -151,12 +167,31 @@ class PriceFile:
             fix = suggest_one(value, tuple(load_gpus()))
         else:
             fix = f"write {known.kind}, such as `{known.example}`"
-        return self._error(f"`{key}` of `{name}` cannot be {value!r}", name, fix)
+        return self._error(f"`{key}` of `{name}` cannot be {_render_value(value)}", name, fix)
 
     def _error(self, what: str, key: str, fix: str) -> UsageError:
         found = re.search(rf"^[ \t\[]*(?:{TABLE}\.)?[\"']?{re.escape(key)}[\"']?[ \t]*[=\].]", self.text, re.MULTILINE)
         line = self.text.count("\n", 0, found.start()) + 1 if found else None
         return UsageError(what, where=Spot(self.path, line), fix=fix)
+
+
+def _render_value(value: Any) -> str:
+    """Return a value as a message names it: of a list, a table or a huge number, its kind, for any length and depth.
+
+    >>> _render_value("h10"), _render_value(["h100"]), _render_value(16**5000)
+    ("'h10'", 'a list', 'so large a number')
+    """
+    match value:
+        case dict():
+            return "a table"
+        case list():
+            return "a list"
+        case date() | time():
+            return str(value)
+        case int() if abs(value) > MOST_SHOWN:
+            return "so large a number"
+        case _:
+            return repr(value)
 
 
 def _machine(name: str, row: Mapping[str, Any], day: date | None) -> Hardware:

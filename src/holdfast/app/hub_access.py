@@ -21,7 +21,7 @@ class HubAccess(Enum):
     @classmethod
     def unless(cls, *, offline: bool) -> Self:
         """Return the access to the Hub for files that are named; none with `--offline`."""
-        return cls("offline" if offline else "asked")
+        return cls.OFFLINE if offline else cls.ASKED
 
     @property
     def because(self) -> str:

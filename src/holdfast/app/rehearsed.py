@@ -29,7 +29,7 @@ def find_rehearsed_training(program: Program) -> RehearsedTraining | None:
 
 
 def find_rehearsed_target(path: str, sets: Sequence[str], arguments: Sequence[str]) -> RehearsedTraining | None:
-    """Return the same of a target; None also if it cannot be made a program of, so that it was never rehearsed."""
-    with suppress(HoldfastError, ExceptionGroup):
+    """Return the training of a target as its newest rehearsal saw it; None if it was not rehearsed, or cannot be turned into a program."""
+    with suppress(HoldfastError):  # a GroupedError is one
         return find_rehearsed_training(program_of(path, sets, arguments))
     return None

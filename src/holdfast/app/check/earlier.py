@@ -36,10 +36,10 @@ def find_earlier(request: TargetRequest, target: Target) -> Earlier:
 
 
 def _rehearsed(request: TargetRequest) -> str:
-    """Return when a rehearsal passed, by itself or before a run; None if none did, or none is known here."""
+    """Return when a rehearsal passed, by itself or before a run; an empty text if none did, or none is known here."""
     with suppress(HoldfastError):
         program = program_of(request.path, request.sets, request.arguments)
-        newest_s = max((each.made_s or 0 for each in passed_rehearsals(program)), default=None)
+        newest_s = max(filter(None, (each.made_s for each in passed_rehearsals(program))), default=None)
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(newest_s)) if newest_s is not None else ""
     return ""
 

@@ -12,7 +12,7 @@ from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, local_rows
 from holdfast.app.hub_access import HubAccess, job_folder
-from holdfast.app.own_prices import find_own_hardware
+from holdfast.app.own_prices import own_hardware_of
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, Rule, Skip
@@ -42,7 +42,7 @@ def check(
         read_rows=partial(_read_rows, target.document, rows) if rows else None,
         backends=backend_names(),
         read_file=partial(read_beside, job_path=target.document.path),
-        own_hardware=find_own_hardware(target.document.path),
+        own_hardware=partial(own_hardware_of, target.document.path),
     )
     facts = JobFacts(job, sources, target.document)
     ours = [rule for rule in applicable_rules(rules, target.document, facts) if not rule.needs & INSPECTED]

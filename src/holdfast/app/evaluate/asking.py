@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.adapters.evaluation.benchmarks import BenchmarkSession
-from holdfast.adapters.foreign_files import expanded
+from holdfast.adapters.foreign_files import expanded, is_file
 from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.models.found_model import FoundModel
@@ -116,7 +116,7 @@ def _function_error(name: str, option: str, known: Sequence[str]) -> UsageError 
     if not file:
         fix = f"write FILE:FUNCTION, or one of {', '.join(known)}" if known else "write FILE:FUNCTION"
         return UsageError(f"{name!r} names no function", where=option, fix=fix)
-    if not file.endswith(".py") or expanded(file).is_file():
+    if not file.endswith(".py") or is_file(expanded(file)):
         return None
     fix = suggest_path(expanded(file), "name a Python file", lambda each: each.name.endswith(".py"))
     return UsageError(f"no such file: {file}", where=option, fix=fix)

@@ -1,7 +1,6 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, Literal
 
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
@@ -99,7 +98,14 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     tasks, prompts = as_paths(task), as_texts(prompt)
     want_libraries(benchmarks=bool(tasks))
     errors: list[HoldfastError] = []
-    sampling = GenerationSettings(temperature=temperature, top_p=top_p, top_k=top_k, seed=seed)
+    generation = GenerationSettings(
+        max_new_tokens=max_new_tokens,
+        stop_strings=as_texts(stop),
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        seed=seed,
+    )
     options = EvaluationOptions(
         split=split,
         config=config,
@@ -107,7 +113,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         requested=read_metrics(as_texts(metric), as_texts(rewards), as_texts(at_least), errors, benchmarks=bool(tasks)),
         by=as_texts(by),
         cluster=cluster or "",
-        generation=replace(sampling, max_new_tokens=max_new_tokens, stop_strings=as_texts(stop)),
+        generation=generation,
         batch_size=batch_size,
         offline=offline,
     )

@@ -1,6 +1,7 @@
 """What models give for the rows of datasets: kept outputs where there are any, and a process for the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -69,7 +70,8 @@ def outputs_of(
         SourceError: The model cannot be loaded.
         LedgerError: The rows cannot be written.
     """
-    files = {each.key: _output_file(model, each, store, options) for each in wanted}
+    identities = _identities(model, {each.kind for each in wanted})
+    files = {each.key: _output_file(model, identities[each.kind], each, store, options) for each in wanted}
     outputs = ModelOutputs(reused={key: file.done for key, file in files.items()})
     work = [_left_to_do(each, file, options) for each in wanted if (file := files[each.key]).done < file.rows]
     if work:
@@ -90,12 +92,20 @@ def _add_rows(outputs: ModelOutputs, wanted: RowsForModel, file: OutputFile) -> 
     outputs.loaded = outputs.loaded or _kept(file.path)
 
 
+def _identities(model: FoundModel, kinds: AbstractSet[WorkKind]) -> Mapping[WorkKind, str]:
+    """Return for each kind of work what outputs depend on beside the rows: the weights, and the versions of the libraries."""
+    shared = " ".join([model.identity, *map(_pinned, LIBRARIES)])
+    return {kind: f"{shared} {_pinned(HARNESS)}" if kind == "respond" else shared for kind in kinds}
+
+
+def _pinned(library: str) -> str:
+    return f"{library}=={version(library)}"
+
+
 def _output_file(
-    model: FoundModel, wanted: RowsForModel, store: EvaluationStore, options: EvaluationOptions
+    model: FoundModel, identity: str, wanted: RowsForModel, store: EvaluationStore, options: EvaluationOptions
 ) -> OutputFile:
-    """Return the file with a model's outputs for rows; it depends on the weights, the libraries and the rows."""
-    libraries = (*LIBRARIES, HARNESS) if wanted.kind == "respond" else LIBRARIES
-    identity = " ".join([model.identity, *(f"{name}=={version(name)}" for name in libraries)])
+    """Return the file with a model's outputs for rows."""
     lines = work_lines(wanted.kind, wanted.examples)
     return store.output_file(model.source, identity, wanted.kind, lines, options.generation)
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from importlib.metadata import version
-from itertools import chain, repeat
 from statistics import median_low
 from typing import Final, Literal
 
@@ -193,11 +192,9 @@ def _definitions(work: FinishedWork) -> Iterator[MetricDefinition]:
 def _measured(work: FinishedWork) -> Iterator[Metric]:
     """Yield the metrics of all datasets: first holdfast's, then the user's own, then lm-eval's."""
     evaluated = [rows for _, rows in work.rows]
-    own = chain.from_iterable(rows.own for rows in evaluated)
-    given = chain.from_iterable(rows.given for rows in evaluated)
-    yield from map(METRICS.__getitem__, chain.from_iterable(rows.metrics for rows in evaluated))
-    yield from map(own_metric, own, repeat("the mean of what the function gives"))
-    yield from (each.metric for each in given)
+    yield from (METRICS[name] for rows in evaluated for name in rows.metrics)
+    yield from (own_metric(name, "the mean of what the function gives") for rows in evaluated for name in rows.own)
+    yield from (each.metric for rows in evaluated for each in rows.given)
 
 
 def _harness_version(request: EvaluationRequest) -> dict[str, str]:

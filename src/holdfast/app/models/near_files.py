@@ -14,7 +14,13 @@ def suggest_path(path: Path, otherwise: str, is_wanted: Callable[[Path], bool] =
         otherwise: The advice if no name is similar.
         is_wanted: True for the entries that can have been meant.
     """
-    folder = path.parent
-    names = tuple(each.name for each in folder.iterdir() if is_wanted(each)) if folder.is_dir() else ()
-    near = nearest(path.name, names)
-    return f"there is {folder / near}" if near else otherwise
+    near = nearest(path.name, _names(path.parent, is_wanted))
+    return f"there is {path.parent / near}" if near else otherwise
+
+
+def _names(folder: Path, is_wanted: Callable[[Path], bool]) -> tuple[str, ...]:
+    """Return the names of a folder's entries that can have been meant; none if the folder cannot be read."""
+    try:
+        return tuple(each.name for each in folder.iterdir() if is_wanted(each))
+    except (OSError, ValueError):  # no folder, one that may not be read, or a name that none can have
+        return ()

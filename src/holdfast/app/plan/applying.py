@@ -36,10 +36,10 @@ def apply_settings(target: Target, path: str, settings: Settings) -> Settings:
 
 
 def _require_own_file(placed: Sequence[TextEdit], path: str) -> None:
-    """Object to edits of another file than the target's.
+    """Refuse edits of any file but the target.
 
     Raises:
-        UsageError: One of them is.
+        UsageError: An edit is in another file.
     """
     if any(edit.path and edit.path != path for edit in placed):
         raise UsageError("the settings are in another file", where=path, fix="plan it without `--apply`")

@@ -22,7 +22,7 @@ def job_facts(
     outside: ReferenceResolver,
     hub: HubAccess,
     rehearsed: Callable[[], RehearsedTraining | None] | None = None,
-    own_hardware: tuple[Hardware, ...] = (),
+    own_hardware: Callable[[], tuple[Hardware, ...]] = tuple,
 ) -> JobFacts:
     """Return the facts of a job file, looked up when they are requested."""
     folder = job_folder(document, hub)

@@ -39,10 +39,10 @@ def measure_trained_rows(document: Document, api: Api, outside: ReferenceResolve
 
 
 def _require_local(job: Document, outside: ReferenceResolver) -> None:
-    """Object to rows that a job file trains on otherwise than they are in files of this machine.
+    """Refuse rows that are not in files of this machine, or that the job changes before it trains on them.
 
     Raises:
-        MissingFactError: They are elsewhere, or something makes or rewrites them.
+        MissingFactError: The rows are elsewhere, or holdfast makes them, or a function rewrites them.
     """
     path, function = str(job.get("dataset.path", None)), job.get("dataset.map", None)
     if function is not None:

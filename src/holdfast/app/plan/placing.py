@@ -45,10 +45,10 @@ class Placing:
         return {key: value for key, value in named.items() if value is not None}
 
     def require_valid(self, own: tuple[Hardware, ...]) -> None:
-        """Object to values that are none, before anything is asked of the Hub.
+        """Refuse invalid values before the Hub is contacted.
 
         Raises:
-            UsageError: One of them is none.
+            UsageError: A value is invalid.
         """
         if self.strategy is not None and self.strategy not in STRATEGIES:
             fix = suggest_one(self.strategy, STRATEGIES)

@@ -81,9 +81,9 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         UsageError: The target cannot be read; or no environment at hand can trace it.
         GroupedError: Of an error for everything wrong with a job file's schema, or in the price file.
     """
-    request = _request(target, as_overrides(set), as_texts(arguments), offline=offline)
     if apply:
         require_none_elsewhere((as_path(target),))
+    request = _request(target, as_overrides(set), as_texts(arguments), offline=offline)
     own = find_own_hardware(request.path, as_path(prices) if prices is not None else None)
     placing = Placing(hardware=hardware, budget=budget, processes=processes, strategy=strategy)
     placing.require_valid(own)
@@ -117,7 +117,7 @@ def _request(target: PathName, sets: tuple[str, ...], words: tuple[str, ...], *,
         path=COMMAND_LINE if path == WHOLE_LINE else fetch_target(path, offline=offline),
         sets=sets,
         arguments=words,
-        hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,
+        hub=HubAccess.unless(offline=offline),
     )
 
 

@@ -120,7 +120,7 @@ def _digest(words: Iterable[str], folder: Path) -> str:
 
 
 def _settings_files(folder: Path) -> Iterator[Path]:
-    """Return the files of sources and settings in and under a folder, so many and in so many folders at most."""
+    """Return the files of sources and settings in and under a folder, at most MOST_FILES, from at most MOST_FOLDERS folders."""
     return islice(_walk_settings(folder), MOST_FILES)
 
 

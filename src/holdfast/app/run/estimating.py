@@ -1,11 +1,12 @@
 """What a job is estimated to need, before its run starts."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, open_outside
-from holdfast.app.own_prices import find_own_hardware
+from holdfast.app.own_prices import own_hardware_of
 from holdfast.app.plan.job_facts import job_facts
 from holdfast.app.rehearsed import find_rehearsed_training
 from holdfast.app.targets.programs import program_of_job
@@ -43,7 +44,7 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
         open_outside(document, hub),
         hub,
         rehearsed=lambda: find_rehearsed_training(program),
-        own_hardware=find_own_hardware(document.path),
+        own_hardware=partial(own_hardware_of, document.path),
     )
     try:
         return EstimatedJob(facts.estimate)

@@ -184,9 +184,8 @@ def _options(result: PlanResult) -> Iterator[str]:
         yield style(f"  Steps {there} wait for the host to launch operations: a faster GPU does not help.", dim=True)
     if result.left_out:
         left = ", ".join(result.left_out)
-        yield style(
-            f"  Left out: {left}, which do not compute in bfloat16, as the job does (fp16 would fit them).", dim=True
-        )
+        because = "the job uses bfloat16, which they do not support. With `fp16` it may run there."
+        yield style(f"  Left out: {left}: {because}", dim=True)
     if result.prices:
         yield style(f"  {_prices(result.prices)}", dim=True)
     for name, day in dict.fromkeys((each.provider, each.priced) for each in result.options if each.provider):

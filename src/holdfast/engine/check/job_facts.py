@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Final
 
@@ -50,7 +50,7 @@ class FactSources:
         row_lengths: Measures the rows of the training data; None if that would take too long.
         read_file: Reads a file that the job names; raises UsageError where it is not there.
         rehearsed: Finds its training as a rehearsal saw it; None if that is not looked for.
-        own_hardware: The machines of the user's own price file.
+        own_hardware: Finds the machines of the user's own price file; raises SourceError where it cannot be read.
     """
 
     datasets: Datasets
@@ -62,7 +62,7 @@ class FactSources:
     row_lengths: Callable[[], RowLengths] | None = None
     read_file: Callable[[str], str] | None = None
     rehearsed: Callable[[], RehearsedTraining | None] | None = None
-    own_hardware: tuple[Hardware, ...] = ()
+    own_hardware: Callable[[], tuple[Hardware, ...]] = tuple
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -206,7 +206,7 @@ class JobFacts(HubFacts):
             job, backend = self._document, self._job.where.backend
             if job.get(BACKEND_KEY, None) is None:
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
-            own = self._sources.own_hardware
+            own = cache(self._sources.own_hardware)
             if not asking.names_gpus(job, self._here, own):
                 return None
             is_priced = capabilities_of(backend).has_flavors
@@ -215,7 +215,7 @@ class JobFacts(HubFacts):
                 job,
                 self.api,
                 self._here,
-                prices=replace(prices, own=own),
+                prices=replace(prices, own=own()),
                 model=lambda: self.model,
                 dataset=lambda: self.dataset,
                 lengths=self._sources.row_lengths,

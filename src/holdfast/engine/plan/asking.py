@@ -32,17 +32,19 @@ from holdfast.engine.references.models import named_models
 NOT_MEASURED: Final = "`holdfast plan` measures them"
 
 
-def names_gpus(job: Document, machine: Machine, own: tuple[Hardware, ...] = ()) -> bool:
+def names_gpus(job: Document, machine: Machine, own: Callable[[], tuple[Hardware, ...]] = tuple) -> bool:
     """Whether a job says on which GPUs it runs: by its hardware, or on this machine, which has some.
 
     Args:
         job: The job.
         machine: This machine.
-        own: The machines of the user's own price file.
+        own: Finds the machines of the user's own price file. It is not called if the job names no hardware.
     """
     if job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name:
         return bool(machine.gpus)
-    hardware, _ = _named_hardware(job, own_prices(own))
+    if job.get("where.hardware", None) is None:
+        return False
+    hardware, _ = _named_hardware(job, own_prices(own()))
     return hardware is not None and bool(hardware.gpus)
 
 
