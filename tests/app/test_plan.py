@@ -602,7 +602,8 @@ def test_gpus_without_bfloat16_are_left_out_with_a_word_or_taken_with_float16() 
     for place in ({}, {"where.backend": "local"}, {"where.hardware": "l4x1"}):
         plain = plan_job(**place)
         assert plain["left_out"] == ["t4-small", "t4-medium"]
-        assert "Left out: t4-small, t4-medium" in unstyle(render_plan(convert(plain, PlanResult)))
+        left_out = "Left out: t4-small, t4-medium: the job uses bfloat16, which they do not support."
+        assert f"{left_out} With `fp16` it may run there." in unstyle(render_plan(convert(plain, PlanResult)))
     half = plan_job(**{"train.fp16": True, "train.bf16": False})
     assert any(option["hardware"].startswith("t4") for option in half["options"])
     assert "left_out" not in half

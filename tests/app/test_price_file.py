@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.adapters.price_file import load_price_file
+from holdfast.adapters.price_file import KEYS, load_price_file
+from holdfast.adapters.targets import read_target
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
+from holdfast.app.run.estimating import estimate_job
+from holdfast.cli.main import run_command
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 
 PRICES = """
@@ -128,18 +131,21 @@ def row(**changes: object) -> str:
     [
         (row(gpu="h10"), "`gpu` of `pod` cannot be 'h10'", "`h100`"),
         (row(gpu=100), "`gpu` of `pod` cannot be 100", 'gpu = "h100"'),
-        (row(usd_per_hour=-1.0), "`usd_per_hour` of `pod` cannot be -1.0", "above 0"),
-        (row(usd_per_hour=0), "`usd_per_hour` of `pod` cannot be 0", "above 0"),
-        (row(usd_per_hour=float("nan")), "`usd_per_hour` of `pod` cannot be nan", "above 0"),
-        (row(usd_per_hour=float("inf")), "`usd_per_hour` of `pod` cannot be inf", "above 0"),
-        (row(usd_per_hour="2.4"), "`usd_per_hour` of `pod` cannot be '2.4'", "above 0"),
-        (row(usd_per_hour=True), "`usd_per_hour` of `pod` cannot be True", "above 0"),
+        (row(usd_per_hour=-1.0), "`usd_per_hour` of `pod` cannot be -1.0", "from 0.001 to"),
+        (row(usd_per_hour=0), "`usd_per_hour` of `pod` cannot be 0", "from 0.001 to"),
+        (row(usd_per_hour=float("nan")), "`usd_per_hour` of `pod` cannot be nan", "from 0.001 to"),
+        (row(usd_per_hour=float("inf")), "`usd_per_hour` of `pod` cannot be inf", "from 0.001 to"),
+        (row(usd_per_hour="2.4"), "`usd_per_hour` of `pod` cannot be '2.4'", "from 0.001 to"),
+        (row(usd_per_hour=True), "`usd_per_hour` of `pod` cannot be True", "from 0.001 to"),
         (row(usd_per_hour=None), "`pod` lacks `usd_per_hour`", "add `usd_per_hour"),
         (row(provider=None), "`pod` lacks `provider`", "add `provider"),
         (row(provider=" "), "`provider` of `pod` cannot be ' '", "a name"),
-        (row(gpus=0), "`gpus` of `pod` cannot be 0", "1 or more"),
-        (row(gpus=1.5), "`gpus` of `pod` cannot be 1.5", "1 or more"),
+        (row(gpus=0), "`gpus` of `pod` cannot be 0", "from 1 to"),
+        (row(gpus=1.5), "`gpus` of `pod` cannot be 1.5", "from 1 to"),
+        (row(gpus=10**10), "`gpus` of `pod` cannot be 10000000000", "from 1 to"),
         (row(vram_gb=-80), "`vram_gb` of `pod` cannot be -80", "in GB"),
+        (row(gpu=["h100"]), "`gpu` of `pod` cannot be a list", 'gpu = "h100"'),
+        (row(gpu=True), "`gpu` of `pod` cannot be True", 'gpu = "h100"'),
         (row(price=3), "`pod` cannot have `price`", "usd_per_hour"),
         (row(memory=3), "`pod` cannot have `memory`", "`memory_gb`"),
         ("[flavors]\nh200 = {}\n", "`h200` is the name of a flavor", "another name"),
@@ -151,6 +157,7 @@ def row(**changes: object) -> str:
         ("flavors = 3\n", "it lists no machines", "[flavors]"),
         ("[flavor]\n", "a price file has no key `flavor`", "`flavors`"),
         ("priced = 'today'\n" + row(), "`priced` cannot be 'today'", "write a date"),
+        ("priced = 2026-11-28T10:00:00\n" + row(), "`priced` cannot be 2026-11-28 10:00:00", "write a date"),
     ],
 )
 def test_a_mistake_is_named_with_its_place_and_its_fix(text: str, what: str, fix: str, tmp_path: Path) -> None:
@@ -160,6 +167,38 @@ def test_a_mistake_is_named_with_its_place_and_its_fix(text: str, what: str, fix
     errors = [each for each in caught.value.exceptions if isinstance(each, HoldfastError)]
     assert any(what in each.what and fix in each.fix for each in errors), [(each.what, each.fix) for each in errors]
     assert all(str(tmp_path / "prices.toml") in str(each.where) for each in errors)
+
+
+ODD_VALUES = (
+    '["h100"]', "{ a = 1 }", "[[[]]]", "2026-01-01", "10:00:00", "2026-01-01T10:00:00Z", "true", "nan", "-inf", "1e300",
+    "1e-300", "-1", "0x" + "f" * 6000, "9" * 400, '""',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", [*KEYS, "priced", "flavors", "pod"])
+def test_no_value_of_any_key_is_more_than_a_mistake(key: str, tmp_path: Path) -> None:
+    """Lists, tables, dates, numbers that are none, and whole numbers of thousands of digits."""
+    path = tmp_path / "prices.toml"
+    for value in (*ODD_VALUES, "deep"):
+        settings = f"{key}{'.a' * 1500} = 1" if value == "deep" else f"{key} = {value}"
+        row = f'[flavors.pod]\n{settings}\n[flavors.other]\nprovider = "R"\ngpu = "h100"\nusd_per_hour = 1\n'
+        path.write_text(row if key in KEYS else f"[flavors]\n{settings}\n" if key == "pod" else f"{settings}\n")
+        with pytest.raises(GroupedError) as caught:
+            load_price_file(path)
+        assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"usd_per_hour": 0.001, "vram_gb": 0.001, "memory_gb": 0.001, "disk_gb": 0.001},
+        {"usd_per_hour": 10**9, "vram_gb": 10**9, "memory_gb": 10**9, "disk_gb": 10**9, "cpus": 10_000},
+        {"gpus": 10_000},
+    ],
+)
+def test_the_least_and_the_most_that_a_file_may_say_are_planned_with(values: dict[str, Any], folder: Path) -> None:
+    (folder / "prices.toml").write_text(row(**values))
+    assert json.loads(json.dumps(plan(prices="prices.toml", hardware="pod")))["hardware"] == "pod"
 
 
 def test_all_mistakes_are_reported_at_once_each_at_its_line(tmp_path: Path) -> None:
@@ -181,3 +220,57 @@ def test_a_file_that_cannot_be_read_ends_the_command(content: bytes | None, what
     with pytest.raises(UsageError, match=what) as caught:
         plan(prices="bad.toml")
     assert "bad.toml" in str(caught.value.where)
+
+
+@pytest.fixture(params=["variable", "project", "mistakes"])
+def broken(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A price file that cannot be used, however it is named; what is said of it."""
+    if request.param == "project":
+        (folder / "holdfast.toml").write_text('prices = "gone.toml"\n')
+        return "gone.toml: the price file cannot be read"
+    if request.param == "variable":
+        monkeypatch.setenv("HOLDFAST_PRICES", "/nonexistent.toml")
+        return "/nonexistent.toml: the price file cannot be read"
+    monkeypatch.setenv("HOLDFAST_PRICES", "prices.toml")
+    Path("prices.toml").write_text(row(gpu=["h100"]))
+    return "prices.toml:2: `gpu` of `pod` cannot be a list"
+
+
+def test_a_broken_price_file_takes_no_other_finding_away(broken: str, folder: Path) -> None:
+    """Only the rules that compare with its machines are skipped, and only where a job names hardware."""
+    (folder / "here.yaml").write_text("method: sft\nmodel: Qwen/Qwen3-0.6B\ndataset: trl-lib/Capybara\n")
+    Path("job.yaml").write_text(
+        (JOB % "l4x1").replace("max_steps: 2000", "max_steps: 2000, packing: true, padding_free: 3")
+    )
+    found = {
+        each["path"]: each
+        for each in holdfast.check(("job.yaml", "here.yaml"), offline=True, select="RES,SYN")["targets"]
+    }
+    assert not [each for target in found.values() for each in target["findings"] if each["code"] == "SYN001"]
+    skipped = {each["code"]: each["because"] for each in found["job.yaml"]["skipped"]}
+    assert set(skipped) >= {"RES101", "RES103", "RES105"}
+    assert all(broken in because for because in skipped.values())
+    assert not any(broken in each["because"] for each in found["here.yaml"]["skipped"])
+
+
+def test_a_job_without_an_estimate_may_run_beside_a_broken_price_file(broken: str) -> None:
+    estimated = estimate_job(read_target("job.yaml"), HubAccess.OFFLINE)
+    assert estimated.estimate is None
+    assert broken in estimated.because
+
+
+@pytest.mark.usefixtures("broken")
+def test_plan_itself_refuses_a_broken_price_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["plan", "job.yaml", "--offline"]) == 2
+    assert "fix:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "project"])
+def test_a_home_that_is_nobodys_is_no_traceback(way: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way == "variable":
+        monkeypatch.setenv("HOLDFAST_PRICES", "~nobodyx/p.toml")
+    elif way == "project":
+        (folder / "holdfast.toml").write_text('prices = "~nobodyx/p.toml"\n')
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        plan(**({"prices": "~nobodyx/p.toml"} if way == "option" else {}))
+    assert "~nobodyx/p.toml" in str(caught.value.where)

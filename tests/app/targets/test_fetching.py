@@ -176,6 +176,9 @@ def test_a_file_elsewhere_is_not_edited(
     address = hub.add_page("/train.py", OLD, media_type="text/plain")
     assert run_command([verb, address, option]) == 2
     assert "cannot be fixed there" in capsys.readouterr().err
+    assert not hub.asked("train.py"), "it is refused before anything is fetched"
+    assert run_command([verb, address, option, "--offline"]) == 2
+    assert "cannot be fixed there" in capsys.readouterr().err, "nor does it matter that no copy was fetched before"
     assert check(address, diff=True).targets[0].diff
 
 
