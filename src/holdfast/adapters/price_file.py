@@ -127,7 +127,7 @@ class PriceFile:
 
     def problems(self, table: Mapping[str, Any]) -> Iterator[UsageError]:
         """Yield everything wrong in its table."""
-        for key in table.keys() - set(SHARED_KEYS):
+        for key in (each for each in table if each not in SHARED_KEYS):
             yield self._error(f"a price file has no key `{key}`", key, suggest_one(key, SHARED_KEYS))
         if not _is_day(table.get("priced", date.min)):
             what = f"`priced` cannot be {_render_value(table['priced'])}"
