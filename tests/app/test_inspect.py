@@ -14,7 +14,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from holdfast.app.inspect.verb import inspect
 from holdfast.cli.main import run_command
+from holdfast.core.errors import UsageError
 from tests.helpers.hub import loopback_hub
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
@@ -568,3 +570,17 @@ def test_rows_of_which_none_can_be_tokenized_have_no_lengths(
     text = typed(capsys, "chat.jsonl", "--model", "./plain")[1]
     assert "tokens not known: no row can be tokenized\n" in text
     assert "up to 0 tokens" not in text
+
+
+def test_a_column_without_a_name_is_a_column(tmp_path: Path) -> None:
+    """As some exporters write it."""
+    (tmp_path / "rows.jsonl").write_text('{"": "x", "text": "y"}\n')
+    result = inspect(tmp_path / "rows.jsonl", offline=True)
+    assert [*result.dataset.columns] == ["", "text"]
+
+
+def test_a_slice_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    """Python reads no number of so many digits."""
+    (tmp_path / "rows.jsonl").write_text('{"text": "y"}\n')
+    with pytest.raises(UsageError, match="as many rows"):
+        inspect(tmp_path / "rows.jsonl", split=f"train[:{'9' * 5000}%]", offline=True)

@@ -1,5 +1,6 @@
 """`plan`, end to end: what it says of job files, scripts and command lines, without the network."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from holdfast.app.plan.verb import plan
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.cli.text.plan import render_plan
+from holdfast.core.errors import UsageError
 from holdfast.core.facts import Gpu, Machine
 from holdfast.engine.plan.spelling import spell_settings
 from holdfast.results.plan import PlanResult
@@ -938,3 +940,23 @@ def test_shorter_rows_are_advised_only_where_the_shortest_would_fit(changes: dic
     result = plan_job(**changes)
     assert result["options"] == []
     assert result["advice"].startswith(advice)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    ["train.save_steps=.nan", "train.num_train_epochs=.inf", "peft.r=" + "9" * 400, "where.processes=" + "9" * 400],
+)
+def test_a_number_that_no_training_can_have_is_the_reason(tmp_path: Path, edit: str) -> None:
+    """Instead of an error of arithmetic, or of an answer that never comes."""
+    (tmp_path / "job.yaml").write_text("method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\n")
+    result = plan(tmp_path / "job.yaml", set=[edit], offline=True)
+
+    assert result.memory is None
+    assert "a number that no training can have" in unstyle(render_plan(result))
+
+
+def test_a_budget_is_an_amount(tmp_path: Path) -> None:
+    """JSON has no infinity."""
+    (tmp_path / "job.yaml").write_text("method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\n")
+    with pytest.raises(UsageError, match="not a budget"):
+        plan(tmp_path / "job.yaml", budget=math.inf, offline=True)

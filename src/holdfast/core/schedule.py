@@ -9,7 +9,7 @@ from holdfast.core.nearest import suggest_one
 
 WORDS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@annually")
 FIELDS: Final = 5
-FIELD: Final = re.compile(r"[\w*?/,-]+")
+FIELD: Final = re.compile(r"[\w*?/,-]+", re.ASCII)
 """Characters of a field of cron. What they mean together is left to the backend."""
 
 

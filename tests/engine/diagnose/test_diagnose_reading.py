@@ -196,3 +196,8 @@ def test_bars_of_saving_after_the_last_step_do_not_hide_it() -> None:
     )
     log = read(steps + "\n" + "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 102.69it/s]\n" * 3)
     assert log.progress == (90, 90)
+
+
+def test_a_rank_of_thousands_of_digits_is_no_rank() -> None:
+    """Python reads no number of so many digits."""
+    assert [line.text[:6] for line in read(f"[rank{'9' * 5000}]: {WORD}\n").tail] == ["[rank9"]

@@ -99,12 +99,19 @@ def _files(given: str) -> list[Path]:
         raise UsageError(
             "there is no such log", where=given, fix="give the path of a log, or `-` to read standard input"
         )
-    logs = sorted(each for each in path.rglob("*") if each.is_file() and each.suffix in LOGS)
+    logs = sorted(each for each in path.rglob("*") if each.suffix in LOGS and _is_file(each))
     if not logs:
         raise UsageError(
             "there is no log in this folder", where=given, fix="name the file; logs end in .log, .out, .err or .txt"
         )
     return logs
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # in a folder that may be listed, and not entered
+        return False
 
 
 def read_chunks(path: str) -> Iterator[bytes]:

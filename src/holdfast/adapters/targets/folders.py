@@ -207,7 +207,10 @@ def _is_wanted(entry: os.DirEntry[str]) -> bool:
 
 
 def _has(folder: os.DirEntry[str], name: str) -> bool:
-    return Path(folder.path, name).exists()
+    try:
+        return Path(folder.path, name).exists()
+    except OSError:  # a folder that may be listed, and not entered
+        return False
 
 
 def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None, *, is_folder: bool) -> bool:

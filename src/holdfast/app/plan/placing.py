@@ -1,5 +1,6 @@
 """What is requested beside a target: hardware, budget, processes, and how these share the work."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -53,7 +54,7 @@ class Placing:
         if self.strategy is not None and self.strategy not in STRATEGIES:
             fix = suggest_one(self.strategy, STRATEGIES)
             raise UsageError(f"{self.strategy!r} is not a strategy", where="strategy", fix=fix)
-        if self.budget is not None and not self.budget > 0:
+        if self.budget is not None and not 0 < self.budget < math.inf:
             raise UsageError(f"{self.budget} is not a budget", where="budget", fix="give an amount above 0, in USD")
         if self.processes is not None and self.processes < 1:
             what = f"{self.processes} is not a number of processes"

@@ -20,6 +20,8 @@ PART: Final = re.compile(
     r"(?:\((?P<rounding>[^)]*)\))?"
 )
 ALL: Final = "all"
+MOST_DIGITS: Final = 15
+"""Digits of a number of rows."""
 DROPPING: Final = "pct1_dropremainder"
 ROUNDINGS: Final = (None, "closest", DROPPING)
 WHOLE: Final = 100
@@ -102,6 +104,8 @@ def _parse(part: str, split: str) -> Slice:
     if found is None or found["rounding"] not in ROUNDINGS:
         fix = "write `train[:10%]`, `train[:100]`, or a name"
         raise UsageError(f"no such slice of a split: {part!r}", where=split, fix=fix)
+    if any(len(found[name] or "") > MOST_DIGITS for name in ("start", "end")):
+        raise UsageError(f"no dataset has as many rows: {part[:40]!r}", where=split[:80], fix="name fewer rows")
     start, end, percent = _bound(found["start"]), _bound(found["end"]), "%" in (found["start_unit"], found["end_unit"])
     parsed = Slice(found["split"], start, end, percent, found["rounding"] == DROPPING, part)
     if parsed.exceeds_whole:

@@ -86,15 +86,15 @@ STAMP: Final = (
     rf"(?:(?:\d{{4}}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{{4}}|\d\d/[A-Z][a-z]{{2}}/\d{{4}})[T :])?{CLOCK}{ZONE}"
 )
 PREFIXES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Cleaned], None]], ...]] = (
-    ("[", re.compile(r"(?:\[[\w\-]+\])?\[rank[:\-_]?\s?(?P<rank>\d+)\]:? ?"), _take_rank),
-    ("[", re.compile(r"\[default(?P<rank>\d+)\]: ?"), _take_rank),
-    ("[", re.compile(r"\[\d+,(?:mpirank:)?(?P<rank>\d+)(?:,[\w\-]+)?\](?:<std(?:err|out)>)?: ?"), _take_rank),
+    ("[", re.compile(r"(?:\[[\w\-]+\])?\[rank[:\-_]?\s?(?P<rank>\d{1,9})\]:? ?"), _take_rank),
+    ("[", re.compile(r"\[default(?P<rank>\d{1,9})\]: ?"), _take_rank),
+    ("[", re.compile(r"\[\d+,(?:mpirank:)?(?P<rank>\d{1,9})(?:,[\w\-]+)?\](?:<std(?:err|out)>)?: ?"), _take_rank),
     ("[", re.compile(r"\[(?P<who>pod/[^\]\s]+)\] ?"), _take_source),
     ("[", re.compile(rf"\[{STAMP}\] "), _take_time),
     ("[", re.compile(rf"\[{LEVEL}\|[\w./\-]+:\d+\] {ISO} >> ?"), _take_time),
     (
         "(",
-        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*(?:,? rank=(?P<rank>\d+))?,? pid=\d+)(?:, ip=[\d.]+)?\) ?"),
+        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*(?:,? rank=(?P<rank>\d{1,9}))?,? pid=\d+)(?:, ip=[\d.]+)?\) ?"),
         _take_worker,
     ),
     (

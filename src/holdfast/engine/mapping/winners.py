@@ -40,7 +40,7 @@ def _pairs(data: DataProfile) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield two columns whose names differ in a mark alone, of which there is no third."""
     for name in data.columns:
         for marks in MARKS:
-            stem, mark = name[:-1], name[-1]
+            stem, mark = name[:-1], name[-1:]
             other = stem + marks[1]
             third = stem + chr(ord(marks[1]) + 1)
             if mark != marks[0] or other not in data.columns or third in data.columns or not ANSWERED.search(stem):

@@ -13,6 +13,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
+from holdfast.core.numbers import is_number
 from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.allocator_setting import allocator_setting
@@ -48,6 +49,28 @@ def names_gpus(job: Document, machine: Machine, own: Callable[[], tuple[Hardware
     return hardware is not None and bool(hardware.gpus)
 
 
+COUNTED: Final = (
+    *(f"train.per_device_{part}_batch_size" for part in ("train", "eval")),
+    *(f"train.{name}" for name in ("gradient_accumulation_steps", "save_steps", "eval_steps", "num_train_epochs")),
+    *(f"train.{name}" for name in ("max_steps", "max_length", "num_generations", "max_completion_length")),
+    "peft.r",
+    "where.processes",
+)
+MOST_COUNT: Final = 1e8
+
+
+def _require_possible(job: Document) -> None:
+    """Refuse counts that no training can have: amounts made of them would have no meaning, or no end.
+
+    Raises:
+        MissingFactError: One is such a number.
+    """
+    for key in COUNTED:
+        value = job.get(key, None)
+        if is_number(value) and not abs(value) < MOST_COUNT:  # as NaN is, too
+            raise MissingFactError(key, f"`{key}` is a number that no training can have")
+
+
 def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     job: Document,
     api: Api,
@@ -72,8 +95,9 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         rehearsed: Its training as a rehearsal saw it; None if none passed.
 
     Raises:
-        MissingFactError: The sizes of its model are not known.
+        MissingFactError: The sizes of its model are not known, or a setting is a number that no training can have.
     """
+    _require_possible(job)
     this = _this_machine(machine)
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
