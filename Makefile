@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin/
 # uv does not read pip's variables; a machine that keeps wheels of its own says so to pip.
 UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" $(BIN)uv pip install --quiet --python $(BIN)python
-# Two workers more than there are cores, since many tests wait for a process; each with one thread: torch's own would fight over the
+# A worker more than there are cores, since many tests wait for a process; each with one thread: torch's own would fight over the
 # cores. A worker that is done takes half of what another has left, so that most files, whose tests share runs, stay together.
-SPREAD := --numprocesses $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2))) --dist worksteal
+SPREAD := --numprocesses $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --dist worksteal
 test check-all check-pythons: export OMP_NUM_THREADS ?= 1
 test: export HYPOTHESIS_PROFILE ?= sample
 # Tests start hundreds of processes, each of which would compile the package again.

@@ -342,8 +342,9 @@ def test_a_machine_without_a_gpu_says_how_long_it_takes_or_why_it_cannot(monkeyp
     assert "GB of memory: too little to train on its processors. Weights, gradients and" in plan_text(large)
 
 
-def test_the_parts_of_the_time_are_shown() -> None:
-    """A job of seconds takes as long on every GPU: as long as the machine needs to start."""
+def test_the_parts_of_the_time_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of seconds takes as long on every GPU: as long as the machine needs to start. It was not rehearsed before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = plan_job(**{"where.hardware": "l4x1", "where.backend": "hf-jobs"})
 
     assert [each["name"] for each in result["time_parts"]] == [

@@ -169,6 +169,7 @@ def test_a_push_that_is_refused_meanwhile(hub: LoopbackHub, ask: Ask, tiny: Path
         ask("trainer.push_to_hub()")
 
 
+@pytest.mark.long
 def test_a_trainer_whose_token_may_not_write(hub: LoopbackHub, ask: Ask, tiny: Path) -> None:
     """It is refused when it is built, before any step."""
     hub.add_token("hf_me_read", role="read")

@@ -161,6 +161,7 @@ def test_a_known_model_takes_the_place_of_the_script_s(tiny: Path, tmp_path: Pat
     assert told["vocabulary"][0] == told["vocabulary"][1]
 
 
+@pytest.mark.long
 def test_no_weights_are_asked_of_the_hub(tiny: Path, tmp_path: Path) -> None:
     title, fields = ALL["qwen2.5-0.5b"]
     config = json.dumps({**fields, "model_type": "qwen2", "architectures": [title]})

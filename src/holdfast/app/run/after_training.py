@@ -6,7 +6,6 @@ from pathlib import Path
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target
 from holdfast.app.run.evaluating import look_at_tasks
-from holdfast.app.run.exporting import look_at_export
 from holdfast.core.methods import Method
 from holdfast.core.plan import PlannedEvaluation
 from holdfast.engine.run.launch import planned_evaluations
@@ -56,4 +55,6 @@ def look_ahead(after: AfterTraining, runs: Path, *, offline: bool) -> list[str]:
         look_at_tasks(after.evaluations, offline=offline)
     if not after.quantizations:
         return []
+    from holdfast.app.run.exporting import look_at_export  # few jobs export
+
     return look_at_export(after.base, after.quantizations, str(runs), classifies=after.classifies, offline=offline)

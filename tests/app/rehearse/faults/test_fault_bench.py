@@ -82,6 +82,7 @@ def changed(fault: RehearsedFault) -> dict[str, tuple[Any, Any]]:
     return {each.key.removeprefix("train."): (each.before, each.after) for each in fault.changes}
 
 
+@pytest.mark.long
 def test_memory_that_runs_out_is_recovered_from_with_the_settings_of_the_job_itself() -> None:
     """The remedy halves the job's own batch; on the twin, the fault would strike again if the batch were not smaller."""
     Path("job.yaml").write_text(SFT)
