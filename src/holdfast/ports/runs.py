@@ -10,6 +10,7 @@ from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.plan import Attempt
 from holdfast.core.remote_jobs import RemoteJobs
 from holdfast.core.run_state import AttemptState
+from holdfast.core.schedule import JobSchedule
 from holdfast.core.usage import MachineUsage
 
 
@@ -89,8 +90,8 @@ class Schedules(Protocol):
         """Return where the schedule of an attempt's run is, or will be."""
         ...
 
-    def create(self, attempt: Attempt, times: str) -> None:
-        """Have the program of an attempt started at certain times, unless its run has a schedule."""
+    def create(self, attempt: Attempt, schedule: JobSchedule) -> None:
+        """Have the program of an attempt started by a schedule, unless it exists. Its id is what `address` returned."""
         ...
 
     def remove(self, address: str) -> None:

@@ -17,6 +17,7 @@ from holdfast.cli.text.remote import render_remote
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import RunScheduled
 from holdfast.core.plan import Attempt
+from holdfast.core.schedule import JobSchedule
 from holdfast.results.run import RemoteRunsResult, RunsResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.fixtures import wait_for
@@ -167,8 +168,8 @@ def test_a_stop_while_it_is_scheduled_is_heeded(hub: LoopbackHub, monkeypatch: p
     """By the process that schedules it, since it holds the run."""
     create, stopped = HfJobsSchedules.create, list[str]()
 
-    def slow(schedules: HfJobsSchedules, attempt: Attempt, times: str) -> None:
-        create(schedules, attempt, times)
+    def slow(schedules: HfJobsSchedules, attempt: Attempt, made: JobSchedule) -> None:
+        create(schedules, attempt, made)
         stopped.append(stop(attempt.run).stage)
 
     monkeypatch.setattr(HfJobsSchedules, "create", slow)

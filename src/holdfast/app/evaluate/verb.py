@@ -122,7 +122,6 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     with found_tasks(named, errors, on_progress) as benchmarks:
         data = NamedData(on=as_paths(on), prompts=prompts, trained_on=as_paths(trained_on), benchmarks=benchmarks)
         request = find_request(as_path(model), models, data, options, errors)
-        folder = results_folder(results, request.model)
         from holdfast.app.evaluate.every_checkpoint import run_request  # with numpy, which may not be installed
 
-        return run_request(request, folder, on_progress, checkpoints=every is not None)
+        return run_request(request, results_folder(results, request.model), on_progress, checkpoints=every is not None)

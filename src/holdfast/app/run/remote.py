@@ -3,7 +3,7 @@
 import os
 
 from holdfast.app.run.backends import open_schedules, require_backend
-from holdfast.core.backends import BACKENDS, capabilities_of
+from holdfast.core.backends import SCHEDULING, capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.core.remote_jobs import RemoteJobs
 from holdfast.results.run import ListedJob, ListedSchedule, RemoteRunsResult
@@ -19,9 +19,8 @@ def remote_runs(backend: str, namespace: str | None) -> RemoteRunsResult:
     """
     require_backend(backend)
     if not capabilities_of(backend).has_schedules:
-        fitting = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
         what = f"the backend {backend} has no list of jobs: the runs folder has all of its runs"
-        raise UsageError(what, where="--on", fix=f"leave out --on, or name {fitting}")
+        raise UsageError(what, where="--on", fix=f"leave out --on, or name {SCHEDULING}")
     return _result(open_schedules(backend, os.environ).remote_jobs(namespace))
 
 

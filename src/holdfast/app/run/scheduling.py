@@ -15,7 +15,7 @@ from holdfast.app.run.preparing import CheckedJob, RunClosed
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
 from holdfast.app.run.stopping import unschedule
-from holdfast.core.backends import BACKEND_KEY, BACKENDS, capabilities_of
+from holdfast.core.backends import BACKEND_KEY, SCHEDULING, capabilities_of
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import RunScheduled, RunStage
 from holdfast.core.plan import Attempt, Plan, RunRequest
@@ -39,9 +39,8 @@ def require_schedulable(job: CheckedJob) -> None:
     if job.plan is None:
         return  # the check refuses it
     if not capabilities_of(job.plan.backend).has_schedules:
-        fitting = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
         what = f"the backend {job.plan.backend} starts no job by itself"
-        fix = f"`--on {fitting}`, or start `holdfast run` with this machine's cron"
+        fix = f"`--on {SCHEDULING}`, or start `holdfast run` with this machine's cron"
         raise UsageError(what, where=BACKEND_KEY, fix=fix)
     if job.plan.budget_usd is not None:
         what = "no supervisor follows the jobs of a schedule, so nothing can keep them within a budget"
@@ -83,7 +82,7 @@ def _schedule(run: Run, times: str) -> RunResult:
         schedule = JobSchedule(times=times, id=schedules.address(attempt))
         scheduled = RunScheduled(at_s=SystemClock().now_s(), backend=plan.backend, schedule=schedule)
         run.ledger.append(run.name, [scheduled])
-        schedules.create(attempt, times)
+        schedules.create(attempt, schedule)
     except UnreachableError as error:
         known = f"`holdfast runs --on {plan.backend}` shows whether it exists, `holdfast stop {run.name}` removes it"
         raise UnreachableError(error.what, where=error.where, fix=known) from None

@@ -93,7 +93,7 @@ def _start_entries(result: RunResult) -> Iterator[tuple[str, str]]:
         yield "job", _job_words(result.asked)
     if result.asked.scenario:
         yield "for", result.asked.scenario.describe()
-    yield "started", _moment(result.started_at)
+    yield "started", render_moment(result.started_at)
     yield from _schedule(result)
     if result.rehearsed:
         yield "rehearsal", result.rehearsed
@@ -294,7 +294,8 @@ def _measures(metrics: Mapping[str, float]) -> str:
     return "  ".join(f"{name} {render_number(value)}" for name, value in metrics.items())
 
 
-def _moment(at_s: float) -> str:
+def render_moment(at_s: float) -> str:
+    """Return a Unix time as this machine's date and time."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_s))
 
 

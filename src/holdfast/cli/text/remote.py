@@ -1,10 +1,10 @@
 """Jobs and schedules in the account of a backend, as text."""
 
-import time
 from collections.abc import Sequence
 
 from click import style
 
+from holdfast.cli.text.answers import render_moment
 from holdfast.results.run import ListedJob, ListedSchedule, RemoteRunsResult
 
 UNKNOWN = "unknown"
@@ -40,4 +40,4 @@ def _table(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _moment(at_s: float | None) -> str:
-    return UNKNOWN if at_s is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_s))
+    return UNKNOWN if at_s is None else render_moment(at_s)

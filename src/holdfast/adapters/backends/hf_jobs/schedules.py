@@ -18,6 +18,7 @@ from holdfast.core.errors import UnreachableError
 from holdfast.core.event import RunStage
 from holdfast.core.plan import Attempt
 from holdfast.core.remote_jobs import RemoteJob, RemoteJobs, RemoteSchedule
+from holdfast.core.schedule import JobSchedule
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -63,8 +64,8 @@ class HfJobsSchedules:
         namespace = JobSettings.of(attempt.plan).namespace or self._hub.account()
         return f"{namespace}/{label_of(attempt.run, attempt.run_id)}"
 
-    def create(self, attempt: Attempt, times: str) -> None:
-        """Have the Hub start an attempt's program at certain times, unless its run has a schedule.
+    def create(self, attempt: Attempt, schedule: JobSchedule) -> None:
+        """Have the Hub start an attempt's program by a schedule, unless it exists.
 
         Raises:
             BackendError: The Hub refuses it.
@@ -72,13 +73,13 @@ class HfJobsSchedules:
         """
         settings = JobSettings.of(attempt.plan)
         request = JobRequest.of(attempt, settings, self._environment)
-        namespace, _, label = self.address(attempt).rpartition("/")
+        namespace, _, label = schedule.id.rpartition("/")
         bucket = settings.bucket_in(namespace)
         RunBucket(self._hub, bucket, request.folder).put_program(request)
         if self._find(namespace, label):
             return
         try:
-            self._create(namespace, bucket, request, times)
+            self._create(namespace, bucket, request, schedule.times)
         except UnreachableError:
             if not self._find(namespace, label):  # else it arrived, and its answer did not
                 raise
