@@ -1,9 +1,9 @@
 """The closed form beside published measurements, and beside the estimators that people use.
 
-    .venv/bin/python -m benchmarks.plan_memory MEMORY_ROWS.jsonl [--trace] [-v]
+    .venv/bin/python -m benchmarks.plan_memory [--trace] [-v]
 
 With `--trace`, each step is traced too, which takes some minutes.
-Rows of quality A are read: every setting is stated. A row that the closed form does not claim to know is listed with the reason.
+The rows are in `memory/published.jsonl`, each with its source. Those of quality A are read: every setting is stated. A row that the closed form does not claim to know is listed with the reason.
 Nothing is fitted to the rows. The form was written with the Mistral rows in view; the families of HOLDOUT were only measured with.
 """
 
@@ -44,6 +44,7 @@ from holdfast.engine.plan.step import (
 
 Row = Mapping[str, Any]
 
+PUBLISHED: Final = Path(__file__).parent / "memory" / "published.jsonl"
 CARD: Final = "NVIDIA A100 80GB"
 """Of all rows that are supported."""
 GPU: Final = "a100"
@@ -85,7 +86,7 @@ class Scored:
 
 def main() -> None:
     """Print the tables."""
-    rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
     scored, unsupported = score(rows)
     if "--trace" in sys.argv:
         scored = add_traces(scored, unsupported)

@@ -1,4 +1,4 @@
-"""The closed form beside traces: values that the prototype gave (facts/memory.md, sections 0, 1.1 and 4), and traces of our own."""
+"""The closed form beside traces: values that a prototype gave (docs/estimates.md), and traces of our own."""
 
 import sys
 from typing import Any, Final

@@ -292,7 +292,7 @@ def test_files_that_a_job_names_are_named_once() -> None:
     assert referred_files(job(dataset={"path": "d", "map": "module:z"})) == ()
 
 
-# Names that TRL 1.16 or transformers 5.23 took away, or that do harm there. Source: facts/seeds.md §2.2, §2.5.
+# Names that TRL 1.16 or transformers 5.23 took away, or that do harm there. They stand in advice that is still passed on.
 STALE = (
     "warmup_ratio",
     "max_seq_length",

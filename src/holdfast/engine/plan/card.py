@@ -15,21 +15,24 @@ from holdfast.engine.plan.step import TrainingStep
 
 MIB: Final = 1 << 20
 WORKSPACE: Final = 8 * MIB
-"""cuBLAS takes one for the forward thread and one for the backward thread. Source: facts/memory.md §4, Ampere."""
+"""cuBLAS takes one for the forward thread and one for the backward thread. Source: torch's CublasHandlePool.cpp, whose
+default before Hopper is `:4096:2:16:8`."""
 HOPPER_WORKSPACE: Final = 32 * MIB
 """The same on GPUs of compute capability 9. Source: the allocations recorded on an H200 (docs/estimates.md)."""
 HOPPER: Final = 9
 BESIDE: Final = Interval(0.65 * GIB, 0.4 * GIB, 0.8 * GIB)
-"""CUDA context and the code of all kernels. Source: 0.5 to 0.7 GiB of published runs on A100 (facts/memory.md §4), and 0.73 to 0.76 GiB
+"""CUDA context and the code of all kernels. Source: 0.5 to 0.7 GiB of published runs on A100 (docs/estimates.md, Constants), and 0.73 to 0.76 GiB
 of ours on an H200 with CUDA 13 (docs/estimates.md)."""
 COMMUNICATION: Final = Interval(0.65 * GIB, 0.3 * GIB, 1.0 * GIB)
 """NCCL, per process of several. Source: the same."""
 FORM: Final = Interval(1.0, 0.96, 1.1)
 """Measured by estimated, of what is allocated. Source: docs/estimates.md: the worst of 81 published runs of Mistral-7B."""
 EXPANDABLE: Final = Interval(1.03, 1.0, 1.13)
-"""Reserved by allocated, with expandable segments. Source: facts/memory.md §0: the allocator simulated on twelve runs."""
+"""Reserved by allocated, with expandable segments. Source: the allocator, simulated on twelve published
+runs (docs/estimates.md, Constants)."""
 SEGMENTED: Final = Interval(1.22, 1.0, 1.42)
-"""The same by default. Source: facts/memory.md §4: nvidia-smi by allocated, of twelve published runs; in the middle their geometric mean. The lower end is 1.06 there,
+"""The same by default. Source: nvidia-smi by allocated, of twelve published runs (docs/estimates.md, Constants); in the middle their geometric
+mean. The lower end is 1.06 there,
 and 1.02 in our runs on an H200 with torch 2.11 (docs/estimates.md): nothing but 1 is sure."""
 FORM_BESIDE_FROZEN: Final = Interval(1.0, 0.92, 1.11)
 SEGMENTED_BESIDE_FROZEN: Final = Interval(1.31, 1.0, 1.5)

@@ -18,7 +18,7 @@ FORWARD: Final = 2
 """Operations per weight and token: a product and a sum."""
 LAUNCH_S: Final = Interval(2.1e-3, 1.4e-3, 2.6e-3)
 """To launch the operations of a layer's forward pass. The backward pass takes twice as long. Source: 39 runs on an H200 (docs/estimates.md), of which held-out
-families were not looked at; the lower end: 25-30 thousand operations of Qwen2.5-0.5B at 5 microseconds each (facts/memory.md §3.3)."""
+families were not looked at; the lower end: 25-30 thousand operations of Qwen2.5-0.5B at 5 microseconds each (docs/estimates.md, Constants)."""
 ADAPTED_LAUNCH_S: Final = Interval(3.4e-3, 2.6e-3, 5.0e-3)
 """The same with an adapter on every projection. Source: the same runs."""
 QUANTIZED_LAUNCH_S: Final = Interval(4.4e-3, 3.4e-3, 5.6e-3)
@@ -72,7 +72,7 @@ def step_flops(step: TrainingStep, length: float | None = None) -> float:
     checkpoints, and for a reference. Attention takes `2Sq` per layer and token forward, where half of the pairs are left out, and 2.5 times that
     back. With a mask, and by plain products, no pair is left out; texts in one row are pairs of all its tokens then.
 
-    Source: facts/memory.md §3.3.
+    Source: docs/estimates.md, Constants.
     """
     length = step.length if length is None else length
     weights = FORWARD * active_parameters(step.model)

@@ -6,7 +6,7 @@ from holdfast.core.estimate import MemoryTerm
 from holdfast.engine.plan.step import FLOAT32, Rollout, TrainingStep
 
 SAMPLING_COPIES: Final = 3
-"""Logits of the last token in float32, sorted, and as probabilities. Source: facts/memory.md §4, transformers' sampling."""
+"""Logits of the last token in float32, sorted, and as probabilities. Source: `_sample` of transformers, and its top-p warper, which sorts."""
 
 
 def cache_bytes(step: TrainingStep, rollout: Rollout) -> int:

@@ -19,7 +19,7 @@ START_S: Final = Interval(120.0, 60.0, 300.0)
 """Image, environment and imports. An assumption; only its lower end was seen (JOB101)."""
 START: Final = TimePart("start", START_S, "image, environment, imports")
 DOWNLOAD: Final = Interval(0.5e9, 1.0e9, 0.2e9)
-"""Bytes per second; the low time has the high speed. Source: facts/memory.md §3.3, 0.2-1 GB/s. Files are taken to be written as fast."""
+"""Bytes per second; the low time has the high speed. An assumption (docs/estimates.md, Constants). Files are taken to be written as fast."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ Settings = Mapping[str, bool | int | str]
 StepOf = Callable[[Settings], TrainingStep]
 """Reads the step of a job with some settings changed."""
 SPARE_BYTES: Final = round(0.7 * GIB)
-"""What a process cannot have of a card that the catalog does not know. Source: facts/memory.md §4."""
+"""What a process cannot have of a card that the catalog does not know. An assumption (docs/estimates.md, Constants)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ SHARDED: Final[dict[ShardingStrategy, tuple[bool, bool, bool]]] = {
 """Whether weights, gradients and optimizer states are split among processes."""
 WHOLE_UNITS: Final = {"loss": 2, "backward": 3}
 """Layers that are whole at a time where weights are sharded: the one at work, and those fetched ahead or not yet freed.
-Source: facts/memory.md §4, from FSDP1 with two A100; torch's FSDP fetches one unit ahead in each direction."""
+Source: published runs of FSDP1 on two A100 (docs/estimates.md, Constants); torch's FSDP fetches one unit ahead in each direction."""
 REDUCE_BUCKET: Final = 500_000_000
 """Elements of a bucket for gradients. Source: DeepSpeed's `reduce_bucket_size`; there are two."""
 BUCKETS: Final = 2
