@@ -181,7 +181,9 @@ class HfJobsBackend:
         if address is None:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{attempt_id!r} is not an attempt of Hugging Face Jobs")
         try:
-            state = self._hub.inspect(address)
+            log = self._logs.get(attempt_id)
+            watch = self._hub.watch(address.namespace)
+            state = watch.state(self._hub, address, anew=log is not None and log.is_over)
         except HoldfastError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=error.what)
         if state is None:

@@ -6,7 +6,6 @@ names the namespace: without one, the client asks for it first.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
+from holdfast.adapters.backends.hf_jobs.job_watch import JobWatch, shared_watch
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
-from holdfast.adapters.backends.hf_jobs.states import parse_usage
+from holdfast.adapters.backends.hf_jobs.states import ALIVE, JobState, parse_state, parse_usage
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
@@ -40,25 +40,6 @@ NEEDED: Final = ("run_job", "list_jobs", "create_bucket", "batch_bucket_files")
 """Methods that older clients lack."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
-    """What the Hub says of a job.
-
-    Attributes:
-        made_s: Unix time of its submission, if the Hub says it.
-    """
-
-    stage: str
-    message: str
-    flavor: str = ""
-    made_s: float | None = None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it never runs again."""
-        return self.stage in ("COMPLETED", "CANCELED", "ERROR", "DELETED")
-
-
 class JobsHub:
     """Jobs and buckets, as one token sees them.
 
@@ -70,6 +51,10 @@ class JobsHub:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+
+    def watch(self, namespace: str) -> JobWatch:
+        """Return the watch of an account's jobs."""
+        return shared_watch(self._endpoint, self._token(), namespace)
 
     def require_token(self) -> None:
         """Refuse to go on without a token.
@@ -149,12 +134,18 @@ class JobsHub:
                 info = api.inspect_job(job_id=address.job, namespace=address.namespace)
             except JobNotFoundError:
                 return None
-            stage = info.status.stage
-            made_s = info.created_at.timestamp() if info.created_at else None
-            flavor = str(getattr(info.flavor, "value", info.flavor) or "")
-            return JobState(str(getattr(stage, "value", stage)), info.status.message or "", flavor, made_s)
+            return parse_state(info)
 
         return self.ask("look at the job", inspect)
+
+    def unfinished(self, namespace: str) -> Mapping[str, JobState]:
+        """Return the states of an account's jobs that have not ended, by their ids."""
+
+        def find(api: "HfApi") -> Mapping[str, JobState]:
+            listed = api.list_jobs(namespace=namespace, status=list(ALIVE), timeout=int(CALL_S))
+            return {info.id: parse_state(info) for info in listed}
+
+        return self.ask("list the jobs", find)
 
     def usage(self, address: JobAddress) -> MachineUsage | None:
         """Return the memory that a running job's machine has in use; None if the Hub measures none."""

@@ -68,6 +68,11 @@ class LogStream:
         self._connection: _Connection | None = None
         self._was_read = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the connection has ended, as it does with the job."""
+        return self._connection is not None and self._connection.over
+
     def read(self, offset: int, *, ended: bool) -> LogPart:
         """Return the bytes from an offset on. With offset 0, everything is requested again.
 

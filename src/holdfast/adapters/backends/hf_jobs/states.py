@@ -6,7 +6,8 @@ Source: `JobStage` of huggingface_hub 2.4.0 (`_jobs_api.py`). Messages as users 
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.catalog.hub.flavors import Flavor, load_flavors
 from holdfast.core.event import Liveness
@@ -14,18 +15,51 @@ from holdfast.core.numbers import is_number
 from holdfast.core.usage import MachineUsage
 from holdfast.ports import PollResult
 
+if TYPE_CHECKING:
+    from huggingface_hub import JobInfo
+
 QUEUED: Final = "queued for hardware"
 LONG_S: Final = 900.0
 """How long a job waits for hardware before it is said that it is long; usually it is a minute or two."""
 SHOWN: Final = 4
 """How many other flavors are named."""
-RUNNING: Final = frozenset({"RUNNING", "UPDATING"})
+WAITING: Final = "SCHEDULING"
+RUNNING: Final = ("RUNNING", "UPDATING")
+ALIVE: Final = (WAITING, "RUNNING")
+"""The stages of jobs that have not ended, as far as `JobStage` names them."""
 EXIT: Final = re.compile(r"exit code:? (\d+)")
 PLAIN_EXIT: Final = re.compile(r"Job failed with exit code: \d+\.?(?: Reason: Error\.?)?")
 """A message that says no more than the exit code."""
 TIMEOUT: Final = "Job timeout: the time that it was given on the Hub is over"
 CANCELED: Final = "the job was canceled by its owner, or by the Hub (stage=CANCELED)"
 DELETED: Final = "the job was deleted by its owner, or by the Hub (stage=DELETED)"
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """What the Hub says of a job.
+
+    Attributes:
+        made_s: Unix time of its submission, if the Hub says it.
+    """
+
+    stage: str
+    message: str
+    flavor: str = ""
+    made_s: float | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it never runs again."""
+        return self.stage in ("COMPLETED", "CANCELED", "ERROR", "DELETED")
+
+
+def parse_state(info: "JobInfo") -> JobState:
+    """Return the state of a job from what the Hub says of it."""
+    stage = info.status.stage
+    made_s = info.created_at.timestamp() if info.created_at else None
+    flavor = str(getattr(info.flavor, "value", info.flavor) or "")
+    return JobState(str(getattr(stage, "value", stage)), info.status.message or "", flavor, made_s)
 
 
 def poll_result(stage: str, message: str) -> PollResult:
@@ -36,7 +70,7 @@ def poll_result(stage: str, message: str) -> PollResult:
     >>> poll_result("THAWING", "").because
     'the Hub calls the stage of the job THAWING, which holdfast does not know'
     """
-    if stage == "SCHEDULING":
+    if stage == WAITING:
         phase = f"{QUEUED}: {message}" if message else QUEUED
         return PollResult(answer=Liveness.ALIVE, phase=phase, waiting=True)
     if stage in RUNNING:
