@@ -1,9 +1,9 @@
-"""How often a class with a given score is the cause: the table in engine/diagnose/calibration.py.
+"""How often a class with a given score is the cause.
 
     .venv/bin/python -m benchmarks.diagnose_calibration CASES.jsonl [--seeds 4] [--logs FAULTS.jsonl FOLDER]
 
 Each case is wrapped as benchmarks.diagnose_cases does it. The scores of all first answers are put in order, and shares of right
-ones are made to rise with them (pool adjacent violators), at most `--points` of them. Beside what was counted, each point has
+ones are made to rise with them (pool adjacent violators). Beside what was counted, each point has
 one right and one wrong answer more (Laplace): nothing is ever certain after some hundred cases.
 """
 
@@ -51,7 +51,7 @@ def _share(group: Sequence[Scored]) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the shares."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", type=Path)
     parser.add_argument("--seeds", type=int, default=4)
@@ -67,15 +67,8 @@ def main() -> None:
         scored += first_score(
             (options.logs[1] / f"{row['name']}.log").read_bytes(), SAME.get(row["class"], row["class"])
         )
-    points = pooled(scored)
-    for score, share, answers in points:
-        print(f"# {answers} answers with a score about {score:.3f}: {share:.1%} right")
-    table = [
-        (0.0, 0.0),
-        *((round(score, 3), round(share, 3)) for score, share, _ in points),
-        (1.0, round(points[-1][1], 3)),
-    ]
-    print(f"CALIBRATION: Final = {tuple(table)}")
+    for score, share, answers in pooled(scored):
+        print(f"{answers} answers with a score about {score:.3f}: {share:.1%} right")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """What a diagnosis says: the cause and the fix with the log's own values, the lines that say so, how sure, what is missing."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,7 +11,6 @@ from typing import Final, Literal
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, SURE, Cause, Diagnosis, Remedy
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
-from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
@@ -134,7 +132,7 @@ def _causes(
 
 def _open(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the classes without those that a sure answer covers, and that only its own line speaks for."""
-    if not candidates or calibrated(candidates[0].score) < SURE:
+    if not candidates or candidates[0].score < SURE:
         return list(candidates)
     first = candidates[0]
     covered = [
@@ -145,24 +143,12 @@ def _open(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [each for each in candidates if each not in covered]
 
 
-def calibrated(score: float) -> float:
-    """Return the share of known cases with such a score in which the class was the cause.
-
-    Source: benchmarks/diagnose_calibration.py
-    """
-    at = bisect_right(CALIBRATION, (score, 2.0))
-    (low, low_share), (high, high_share) = CALIBRATION[max(0, at - 1)], CALIBRATION[min(at, len(CALIBRATION) - 1)]
-    if high == low:
-        return low_share
-    return low_share + (high_share - low_share) * (score - low) / (high - low)
-
-
 def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
     """Return the confidence of the surest unrelated class: neither follows from the other; 0 if there is none."""
     mine = candidate.signature
     others = (each for each in candidates if (each.signature.name == HEALTHY) == (mine.name == HEALTHY))
     scores = (
-        calibrated(each.score)
+        each.score
         for each in others
         if each is not candidate and each.signature.name not in mine.covers and mine.name not in each.signature.covers
     )
@@ -186,7 +172,7 @@ def _cause(candidate: Candidate, raised: Sequence[LibraryMessage], subject: Mapp
     known = message_at(raised, candidate.exception.error) if candidate.exception else None
     return Cause(
         signature=signature,
-        confidence=round(_beside(calibrated(candidate.score), rival), 3),
+        confidence=round(_beside(candidate.score, rival), 3),
         evidence=tuple(evidence_of(candidate)),
         cause=" ".join(filter(None, _sentences(candidate, values, known))),
         fix=fill(signature.fix, values),

@@ -14,7 +14,7 @@ class Candidate:
 
     Attributes:
         signature: The class.
-        score: How much speaks for it; between 0 and 1, not yet calibrated.
+        score: How much speaks for it; between 0 and 1.
         decisive: The sign that says the most; None if only the metrics speak for it.
         matches: All lines that speak for it, in order.
         silent: What the metrics say.

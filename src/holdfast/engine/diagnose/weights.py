@@ -1,7 +1,7 @@
 """How much each kind of evidence counts when causes are ranked: shares between 0 and 1.
 
 A factor multiplies the weight of a line's pattern, a limit bounds a class' score, and a score is given where no pattern
-has a weight. They order the classes; how sure a score is, `calibration.py` says. The logs that a number decides are in
+has a weight. They order the classes, and a score is stated as the confidence. The logs that a number decides are in
 `tests/engine/diagnose/test_diagnose_judging.py`.
 """
 
