@@ -114,7 +114,6 @@ class Scan:
 
     Attributes:
         rows: How many were read.
-        whole: Whether that is all of them.
         columns: Types as they turned out.
         marked: What is wrong with them.
         broken: Where files cannot be read.
@@ -124,7 +123,6 @@ class Scan:
     """
 
     rows: int
-    whole: bool = True
     columns: Mapping[str, Type] = field(default_factory=dict[str, Type])
     marked: tuple[DamagedRows, ...] = ()
     broken: tuple[UnreadablePart, ...] = ()

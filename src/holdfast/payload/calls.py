@@ -68,11 +68,11 @@ def end_with_parent() -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def bound_memory(share: float = SHARE) -> None:
+def bound_memory() -> None:
     """Have calls that would fill more than a share of the free memory raise `MemoryError`, so that the machine keeps the rest."""
     import psutil  # which few of these processes need
 
-    most = int(psutil.Process().memory_info().data + share * psutil.virtual_memory().available)
+    most = int(psutil.Process().memory_info().data + SHARE * psutil.virtual_memory().available)
     with suppress(OSError, ValueError):  # a lower limit holds already
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 

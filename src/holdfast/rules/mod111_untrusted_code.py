@@ -68,10 +68,9 @@ trainer = SFTTrainer(model="acme/own-code", args=SFTConfig(output_dir="out"), tr
 COMMAND = "trl sft --model_name_or_path acme/own-code --dataset_name trl-lib/Capybara --trust_remote_code\n"
 
 
-def _typed(kind: str, *, code: bool = True) -> dict[str, object]:
-    config: dict[str, object] = {"model_type": kind}
-    if code:
-        config["auto_map"] = {"AutoConfig": "configuration_own.OwnConfig", "AutoModelForCausalLM": "modeling_own.Own"}
+def _typed(kind: str) -> dict[str, object]:
+    code = {"AutoConfig": "configuration_own.OwnConfig", "AutoModelForCausalLM": "modeling_own.Own"}
+    config: dict[str, object] = {"model_type": kind, "auto_map": code}
     return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 

@@ -139,8 +139,6 @@ def test_messages_name_counts_and_rows() -> None:
     """A finding says how many of how many rows, and which come first."""
     (told,) = findings(Scan(rows=15806, marked=(DamagedRows("no-assistant", "messages", 3, (3, 17, 99)),)), "sft")
     assert told.message == "3 of 15,806 rows have no assistant turn in `messages`: 3, 17, 99"
-    (told,) = findings(Scan(rows=5, whole=False, marked=(DamagedRows("null", "text", 1, (2,)),)), "sft")
-    assert told.message == "1 of 5 rows that were read has null in `text`: 2"
     assert numbers(DamagedRows("null", "text", 9, tuple(range(9)))) == ": 0, 1, 2, 3, 4, …"
     assert rows_phrase(Scan(rows=2), DamagedRows("one-class", "label", 2), "{is_} true") == "2 of 2 rows are true"
 

@@ -38,17 +38,12 @@ class RequirementsFile:
             self.problems.append(each)
 
 
-def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
-    """Return the content of a requirements file and of all that it includes.
-
-    Args:
-        path: The file.
-        name: What it is called in places; its path if empty.
-    """
+def load_requirements(path: Path) -> RequirementsFile:
+    """Return the content of a requirements file and of all that it includes."""
     found = RequirementsFile()
     text = load_text(path)
     if text is not None:
-        _read(text, path, name or str(path), found, (path.resolve(),))
+        _read(text, path, str(path), found, (path.resolve(),))
     return found
 
 

@@ -5,7 +5,7 @@ Not covered: kernels of other languages (an empty Document); what shell lines an
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.adapters.readers.script import read_program
@@ -17,9 +17,7 @@ from holdfast.core.notebook import code_cells, parse_notebook
 from holdfast.core.text import LINE_BREAK
 
 
-def read_notebook(
-    text: str, path: str, *, beside: Callable[[str], str | None] | None = None, argv: Sequence[str] | None = None
-) -> tuple[Document, ...]:
+def read_notebook(text: str, path: str, *, beside: Callable[[str], str | None] | None = None) -> tuple[Document, ...]:
     """Return the Documents of a notebook, like `read_script`.
 
     Raises:
@@ -34,7 +32,7 @@ def read_notebook(
         cells.append(Cell(number, line, len(indent_of(source))))
         parts.append(clean)
         line += len(LINE_BREAK.findall(clean)) + 1
-    return read_program("\n".join(parts), path, cells=cells, source=text, beside=beside, argv=argv)
+    return read_program("\n".join(parts), path, cells=cells, source=text, beside=beside)
 
 
 def _load(text: str, path: str) -> dict[str, Any]:

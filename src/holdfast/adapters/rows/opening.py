@@ -36,13 +36,12 @@ WRITTEN: Final = ("json", "csv", "tsv", "text")
 """Those that are texts."""
 
 
-def open_rows(path: str | Path, split: str = "train", *, config: str | None = None) -> "FileRows":
+def open_rows(path: str | Path, split: str = "train") -> "FileRows":
     """Open a file or a folder; also what `save_to_disk` wrote, which `load_dataset` refuses.
 
     Args:
         path: The file, or the folder as `load_dataset` would be given it.
         split: The split, slice or sum of splits that is requested: `train[:10%]+test`.
-        config: Of a folder, the configuration that is requested, if one is.
 
     Raises:
         BadDataError: It is not there, holds no data, or its beginning cannot be read: the job would fail on it.
@@ -52,13 +51,13 @@ def open_rows(path: str | Path, split: str = "train", *, config: str | None = No
     path = expanded(path)
     if not is_there(path):
         raise BadDataError(f"no such file or folder: {path}", path)
-    return rows_of_files(_splits_of(path, config), split, path)
+    return rows_of_files(_splits_of(path), split, path)
 
 
-def _splits_of(path: Path, config: str | None) -> Splits:
+def _splits_of(path: Path) -> Splits:
     if path.is_file():
         return {"train": [path]}
-    return saved_splits(path) if is_saved(path) else find_splits(path, config)
+    return saved_splits(path) if is_saved(path) else find_splits(path)
 
 
 def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path) -> "FileRows":

@@ -8,7 +8,6 @@ A copy never changes, so that a run that is resumed starts from the file that it
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -42,40 +41,38 @@ class FetchedTarget:
     commit: str | None = None
 
 
-def kept_target(address: str, environ: Mapping[str, str]) -> FetchedTarget | None:
+def kept_target(address: str) -> FetchedTarget | None:
     """Return the last copy of an address; None if there is none, or if it was changed."""
     try:
-        kept = convert(parse_json(read_foreign_text(_index(address, environ))), FetchedTarget)
+        kept = convert(parse_json(read_foreign_text(_index(address))), FetchedTarget)
         content = read_foreign(Path(kept.path))
     except (OSError, ValueError, ValidationError):
         return None
     return kept if kept.address == address and sha256(content).hexdigest() == kept.sha256 else None
 
 
-def keep_target(
-    address: str, name: str, content: bytes, commit: str | None, environ: Mapping[str, str] = os.environ
-) -> FetchedTarget:
+def keep_target(address: str, name: str, content: bytes, commit: str | None) -> FetchedTarget:
     """Keep what was fetched.
 
     Raises:
         SourceError: The cache cannot be written.
     """
     digest = sha256(content).hexdigest()
-    path = _folder(environ) / digest[:SHORT] / name
+    path = _folder() / digest[:SHORT] / name
     kept = FetchedTarget(address=address, path=str(path), sha256=digest, commit=commit)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        write_private(_index(address, environ), json.dumps(asdict(kept), indent=1))
+        write_private(_index(address), json.dumps(asdict(kept), indent=1))
     except OSError as error:
         fix = "free some disk space, or set XDG_CACHE_HOME to a folder that can be written"
         raise SourceError(f"the file cannot be kept: {error.strerror}", where=str(path.parent), fix=fix) from error
     return kept
 
 
-def _index(address: str, environ: Mapping[str, str]) -> Path:
-    return _folder(environ) / "addresses" / f"{sha256(address.encode()).hexdigest()[:SHORT]}.json"
+def _index(address: str) -> Path:
+    return _folder() / "addresses" / f"{sha256(address.encode()).hexdigest()[:SHORT]}.json"
 
 
-def _folder(environ: Mapping[str, str]) -> Path:
-    return user_cache(environ) / "targets"
+def _folder() -> Path:
+    return user_cache(os.environ) / "targets"

@@ -23,7 +23,7 @@ def fetch_remote_target(target: str, *, offline: bool) -> str:
         UsageError: There is no such file, or none was fetched before and `offline` is set.
         SourceError: It cannot be fetched.
     """
-    kept = kept_target(target, os.environ)
+    kept = kept_target(target)
     silent = "--offline" if offline else why_offline(os.environ)
     if kept and (silent or _is_current(kept, target)):
         return kept.path

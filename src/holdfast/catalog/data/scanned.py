@@ -47,10 +47,9 @@ def rows_phrase(scan: Scan, marked: DamagedRows, what: str) -> str:
         if one
         else {"has": "have", "is_": "are", "does": "do", "s": ""}
     )
-    if one and marked.rows and scan.whole:
+    if one and marked.rows:
         return f"Row {marked.rows[0]:,} {what.format(**verbs)}"
-    read = "rows" if scan.whole else "rows that were read"
-    return f"{marked.count:,} of {scan.rows:,} {read} {what.format(**verbs)}{numbers(marked)}"
+    return f"{marked.count:,} of {scan.rows:,} rows {what.format(**verbs)}{numbers(marked)}"
 
 
 def found(marked: DamagedRows, message: str, *, key: str = "dataset", severity: Severity | None = None) -> Finding:

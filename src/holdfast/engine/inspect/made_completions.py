@@ -1,6 +1,6 @@
 """Completions to try reward functions on: right where the data has an answer, wrong, and empty."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ class RewardRequest:
     Attributes:
         prompts: Texts, or lists of messages.
         completions: The same.
-        completion_ids: Their tokens.
+        completion_ids: The bytes of each, and a zero that ends it, in place of tokens.
         columns: The data's other columns.
         answered: Whether there are right answers among the completions.
     """
@@ -30,12 +30,11 @@ class RewardRequest:
     answered: bool = False
 
 
-def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], list[int]] | None = None) -> RewardRequest:
+def make_question(rows: Sequence[Mapping[str, Any]]) -> RewardRequest:
     """Return the request that a trainer would send to reward functions for some rows, with completions made here.
 
     Args:
         rows: Rows of the training data, each with a `prompt`.
-        encode: Makes ids of a text; each byte is one where there is no tokenizer.
 
     >>> made = make_question([{"prompt": "2 + 2?", "answer": "4"}])
     >>> made.completions[0], made.completions[-1], made.columns["answer"][:2], made.answered
@@ -48,7 +47,7 @@ def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], lis
     return RewardRequest(
         prompts=_column("prompt", repeated),
         completions=_completions(texts, first.get("prompt")),
-        completion_ids=_ids(texts, encode),
+        completion_ids=[[*text.encode(), 0] for text in texts],
         columns={name: _column(name, repeated) for name in first if name not in OWN},
         answered=answer is not None,
     )
@@ -70,11 +69,6 @@ def _completions(texts: list[str], prompt: Any) -> list[Any]:
     return [[{"role": "assistant", "content": text}] for text in texts] if isinstance(prompt, list) else texts
 
 
-def _ids(texts: Sequence[str], encode: Callable[[str], list[int]] | None) -> list[list[int]]:
-    """Return the ids of texts, each with one that ends it."""
-    return [[*(encode or _bytes)(text), 0] for text in texts]
-
-
 def _texts(answer: Any) -> list[str]:
     """Return completions for one row: the answer in the usual formats, a wrong one likewise, one that is unsure, and none."""
     known = None if answer is None or isinstance(answer, list | dict) else str(answer)
@@ -91,7 +85,3 @@ def _phrased(answer: str) -> list[str]:
         f"<think>\nLet me see.\n</think>\n<answer>\n{answer}\n</answer>",
         f"<think>Let me see.</think>\n#### {answer}",
     ]
-
-
-def _bytes(text: str) -> list[int]:
-    return list(text.encode())

@@ -114,8 +114,8 @@ FUNCTIONS: Final[dict[str, Naming]] = {
 _MODEL: Final = "pretrained_model_name_or_path"
 
 
-def _loading(role: ReferenceRole, *fixed: str, name: str = _MODEL) -> Naming:
-    return Naming(role=role, name=name, positions=(name,), files=("gguf_file",), folder="subfolder", fixed=fixed)
+def _loading(role: ReferenceRole, *fixed: str) -> Naming:
+    return Naming(role=role, name=_MODEL, positions=(_MODEL,), files=("gguf_file",), folder="subfolder", fixed=fixed)
 
 
 _ON_MODEL: Final = Naming(role="adapter", name="model_id", positions=("model", "model_id"), folder="subfolder")

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 from holdfast.catalog.api import FOLDER, packages, released
@@ -25,26 +24,23 @@ FIXED: Final = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*|refs/.*")
 """What a repository's address names that stays the same: a commit or a tag."""
 
 
-def assume_versions(
-    declared: ProjectRequirements, resolution: Resolution, used: Iterable[str], *, folder: Path = FOLDER
-) -> dict[str, str]:
+def assume_versions(declared: ProjectRequirements, resolution: Resolution, used: Iterable[str]) -> dict[str, str]:
     """Return the versions to assume of the libraries that a program uses and of which no version is known.
 
     Args:
         declared: What its project declares.
         resolution: What that comes to.
         used: The libraries, by importable name.
-        folder: Where the histories lie.
     """
-    known = packages(folder)
+    known = packages()
     unknown = [name for name in used if name in known and name not in resolution.newest]
     lacking = [name for name in unknown if _may_be_assumed(declared, name)]
     if not resolution.conflict:
-        return _assumed(declared, lacking, resolution, folder)
+        return _assumed(declared, lacking, resolution)
     # Requirements that exclude one another say which versions there will be each for itself.
     found: dict[str, str] = {}
     for name in lacking:
-        found |= _assumed(_only(declared, name), [name], resolution, folder)
+        found |= _assumed(_only(declared, name), [name], resolution)
     return found
 
 
@@ -53,12 +49,10 @@ def _only(declared: ProjectRequirements, package: str) -> ProjectRequirements:
     return replace(declared, requirements=tuple(each for each in declared.requirements if each.package == package))
 
 
-def _assumed(
-    declared: ProjectRequirements, lacking: Sequence[str], resolution: Resolution, folder: Path
-) -> dict[str, str]:
+def _assumed(declared: ProjectRequirements, lacking: Sequence[str], resolution: Resolution) -> dict[str, str]:
     if not lacking:
         return {}
-    together = _newest_together(_loosened(declared, lacking), resolution.python, resolution.date, folder)
+    together = _newest_together(_loosened(declared, lacking), resolution.python, resolution.date)
     return {name: together[name] for name in lacking if name in together}
 
 
@@ -95,13 +89,13 @@ def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
 
 
 @lru_cache(maxsize=64)  # scripts of one project stand on the same few lines
-def _newest_together(declared: ProjectRequirements, python: str, date: str, folder: Path) -> Mapping[str, str]:
+def _newest_together(declared: ProjectRequirements, python: str, date: str) -> Mapping[str, str]:
     """Return the newest releases that fit together, whatever doubt there is about them; none if none do."""
     puzzle = ResolverInput(
         wishes=constraints_of(declared.requirements, python),
         python=python,
         date=date,
-        folder=folder,
+        folder=FOLDER,
         limits=constraints_of(declared.requirements, python, limits=True),
         before=declared.before,
     )

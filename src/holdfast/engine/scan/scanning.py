@@ -43,7 +43,6 @@ def scan_rows(
     eval_rows: Rows | None = None,
     method: str | None = None,
     settings: ColumnSettings = DEFAULTS,
-    whole: bool = True,
 ) -> Scan:
     """Return the problems in the rows of a dataset that affect the columns a trainer reads.
 
@@ -53,7 +52,6 @@ def scan_rows(
         eval_rows: Those that the model is evaluated on: rows that are in both are reported, nothing else of them is.
         method: The method that they are to be used for; without one, that which reads data of this type.
         settings: What of the job's settings decides which columns are read.
-        whole: Whether `rows` gives all that there are.
 
     Raises:
         SourceError: None of them can be read.
@@ -71,7 +69,6 @@ def scan_rows(
     )
     return Scan(
         rows=judging.sameness.seen,
-        whole=whole,
         columns=dict(rows.columns),
         marked=found,
         broken=tuple(rows.broken),

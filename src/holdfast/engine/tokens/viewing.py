@@ -9,9 +9,7 @@ from holdfast.engine.tokens.recipe import Recipe
 from holdfast.ports import Tokenizer
 
 
-def show_row(
-    number: int, row: Row, tokenizer: Tokenizer, recipe: Recipe, *, first: Row | None = None
-) -> list[MaskedRow]:
+def show_row(number: int, row: Row, tokenizer: Tokenizer, recipe: Recipe) -> list[MaskedRow]:
     """Return a row as the model is shown it: one text, or both of a pair.
 
     Args:
@@ -19,12 +17,11 @@ def show_row(
         row: Its values.
         tokenizer: The model's.
         recipe: How the trainer makes tokens.
-        first: The first row of all, which tells a trainer how to read the others; the row itself where it is that.
 
     Raises:
         SourceError: The template or the tokenizer raises on it.
     """
-    prepared = prepare_rows([(number, row)], look_at(row if first is None else first, recipe), recipe, tokenizer)
+    prepared = prepare_rows([(number, row)], look_at(row, recipe), recipe, tokenizer)
     for why in prepared.failed.values():
         raise SourceError(why, where=f"row {number}", fix="correct the row, or the chat template")
     return [_masked(sequence, tokenizer, recipe) for sequence in prepared.sequences]

@@ -26,7 +26,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         raise MissingFactError("dataset.mix", "the rows of the other datasets are not counted here")
     wanted = job.get("dataset.rows", None)
     number = is_whole(wanted)
-    if number and scan.whole and 0 < scan.rows < wanted:
+    if number and 0 < scan.rows < wanted:
         yield Finding("dataset.rows", f"asks for {wanted:,} rows, and there are {scan.rows:,}")
     used = min(scan.rows, wanted) if number else scan.rows
     if used == 1 and job.get("dataset.eval_fraction", None) is not None:
@@ -64,7 +64,6 @@ RULE = Rule(
     ),
     good=(
         Case(job=JOB, facts={"scan": Scan(rows=5000)}),
-        Case(job=JOB, facts={"scan": Scan(rows=1000, whole=False)}),
         Case(job=HELD, facts={"scan": Scan(rows=2)}),
     ),
     kinds=WITH_ROWS,

@@ -42,8 +42,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
 def _listed(scan: Scan, roles: Sequence[DamagedRows]) -> str:
     """Return which roles there are, each with its rows."""
     counts = (f"{_named(each)} in {each.count:,} (the first is row {min(each.rows, default=0):,})" for each in roles)
-    read = "rows" if scan.whole else "rows that were read"
-    return f"`{roles[0].column}` has, in {scan.rows:,} {read}, messages of {', '.join(counts)}"
+    return f"`{roles[0].column}` has, in {scan.rows:,} rows, messages of {', '.join(counts)}"
 
 
 def _together(roles: Sequence[DamagedRows]) -> DamagedRows:
