@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
-
-from msgspec import convert
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.notice import NoticeFormat
@@ -139,17 +137,6 @@ class Plan:
     evaluations: tuple[PlannedEvaluation, ...] = ()
     gguf: tuple[str, ...] = ()
     resume_from: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Plan":
-        """Make a plan again from what `as_json` gave."""
-        lists = {"arguments": tuple(fields["arguments"]), "secrets": tuple(fields["secrets"])}
-        evaluations = convert(fields.get("evaluations", ()), tuple[PlannedEvaluation, ...])
-        return cls(**{**fields, **lists, "evaluations": evaluations, "gguf": tuple(fields.get("gguf", ()))})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """A run costs no more than its budget, all attempts together; by the prices of what each of them ran on."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.app.run.costs import budget_of
@@ -64,11 +66,11 @@ def test_no_attempt_follows_for_which_there_is_no_money() -> None:
 
 def test_a_budget_counts_where_hardware_has_a_price() -> None:
     """On this machine it has none, which JOB103 says."""
-    priced = Plan(**{**PLAN.as_json(), "hardware": "a10g-large"})
+    priced = replace(PLAN, hardware="a10g-large")
     found = budget_of(priced)
 
     assert found is not None
     assert found.prices.usd_per_hour["a10g-large"] > 0
     assert budget_of(PLAN) is None
-    assert budget_of(Plan(**{**priced.as_json(), "backend": "local"})) is None
-    assert budget_of(Plan(**{**priced.as_json(), "budget_usd": None})) is None
+    assert budget_of(replace(priced, backend="local")) is None
+    assert budget_of(replace(priced, budget_usd=None)) is None

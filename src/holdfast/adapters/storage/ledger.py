@@ -39,9 +39,7 @@ CREATE TABLE events (
     fields TEXT NOT NULL,     -- JSON
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
-PRAGMA user_version = 2;
 """
-VERSION: Final = 2
 UNREADABLE: Final = "unreadable"
 """Kind of a journal's line that is no event."""
 PROSE: Final = ("because", "text", "fix")
@@ -220,10 +218,6 @@ class Ledger:
         database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         # What a power cut takes from the index, the journals give back.
         database.execute("PRAGMA synchronous = NORMAL")
-        if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
-            database.close()
-            self._upgrade()
-            return self._connected()
         return database, inode
 
     def _make(self) -> None:
@@ -252,28 +246,14 @@ class Ledger:
                 _index(database, run, Journal(self._folder / run))
         return database
 
-    def _upgrade(self) -> None:
-        """Give the runs of an older holdfast, which had events in the index alone, their journals."""
-        with sqlite3.connect(self._path) as old:
-            rows = old.execute("SELECT run, kind, fields FROM events ORDER BY number").fetchall()
-        old.close()
-        lines: dict[str, list[str]] = {}
-        for run, kind, fields in rows:
-            lines.setdefault(run, []).append(_spell(kind, parse_json(fields)))
-        for run, events in lines.items():
-            journal = Journal(self._folder / run)
-            if (self._folder / run).is_dir() and not journal.size:
-                journal.append(events)
-        self._set_aside("older")
-
-    def _set_aside(self, why: str) -> None:
-        """Move the index away, so that the next connection makes another."""
+    def _set_aside(self) -> None:
+        """Move a damaged index away, so that the next connection makes another."""
         with waiting_for(self._folder / ".ledger.lock"):
             if self._inode in (0, _inode(self._path)):
                 for ending in BESIDE:
                     beside = self._path.with_name(f"{self._path.name}{ending}")
                     if beside.exists():
-                        beside.replace(self._path.with_name(f"{self._path.name}.{why}{ending}"))
+                        beside.replace(self._path.with_name(f"{self._path.name}.damaged{ending}"))
         self._open = None
 
     def _retried(self, work: Callable[[], T]) -> T:
@@ -287,7 +267,7 @@ class Ledger:
             "ledger.sqlite is damaged: it is moved to ledger.sqlite.damaged, and made anew from the run folders"
         )
         self._inode = _inode(self._path) if self._open is None else self._inode
-        self._set_aside("damaged")
+        self._set_aside()
         return work()
 
     @contextmanager

@@ -93,7 +93,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def save_plan(folder: Path, plan: Plan) -> None:
     """Write the plan, so that a resumed run starts from the same one; it holds references to secrets."""
-    write_whole(folder / "plan.json", json.dumps(plan.as_json(), indent=1))
+    write_whole(folder / "plan.json", json.dumps(asdict(plan), indent=1))
 
 
 def load_plan(folder: Path) -> Plan:
@@ -104,8 +104,8 @@ def load_plan(folder: Path) -> Plan:
     """
     path = folder / "plan.json"
     try:
-        return Plan.from_json(parse_json(read_foreign_text(path)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return convert(parse_json(read_foreign_text(path)), Plan)
+    except (OSError, ValueError) as error:
         what = f"the run's plan cannot be read: {error}"
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
 

@@ -98,7 +98,7 @@ def with_catalog_price(prices: Mapping[str, float], name: str) -> Mapping[str, f
 
 
 def planned_prices(prices: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the prices of a plan; for one of an older holdfast, which has none, those of the catalog."""
+    """Return the prices of a plan; if it has none, those of the catalog."""
     return prices or table_prices().usd_per_hour
 
 
