@@ -17,7 +17,7 @@ from holdfast.core.evaluation import is_task_path
 from holdfast.core.event import Event, Reported
 from holdfast.core.job import Evaluation, Job
 
-FILE: Final = "job.resolved.yaml"
+RESOLVED_JOB_FILE: Final = "job.resolved.yaml"
 
 HEAD: Final = """\
 # The job as it ran: what its file said, what overrode that, and every default of a job file.
@@ -132,7 +132,7 @@ def with_versions(text: str, versions: Mapping[str, str]) -> str:
 
 def note_versions(folder: Path, events: Sequence[Event]) -> None:
     """Tell the versions of an attempt that has begun to train in the run's resolved job file, if the run has one."""
-    path = folder / FILE
+    path = folder / RESOLVED_JOB_FILE
     begun = [each.said for each in events if isinstance(each, Reported) and each.said.get("event") == "start"]
     if begun and path.is_file():
         with suppress(OSError, LedgerError):  # a full disk is reported by what cannot do without it

@@ -137,7 +137,7 @@ def _loaded_from(state: RunState) -> str | None:
 
 def _resolved_job(run: Path) -> Document:
     """Return the job of a run with absolute paths; one without values if it cannot be read."""
-    path = run / resolved.FILE
+    path = run / resolved.RESOLVED_JOB_FILE
     with suppress(OSError, ExceptionGroup, HoldfastError):
         return JobFileReader().read(read_foreign_text(path), path.name)
     return Document(path=path.name, kind="job", values={})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.storage.resolved import FILE, resolved_yaml
+from holdfast.adapters.storage.resolved import RESOLVED_JOB_FILE, resolved_yaml
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.core.errors import LedgerError
 from holdfast.core.job import parse_job
@@ -20,5 +20,5 @@ def write_remedied_job(run: Path, attempt: Path, remedies: Sequence[AppliedRemed
     if not changes:
         return
     with suppress(OSError, LedgerError, ExceptionGroup):  # the attempt does not read it
-        job = parse_job(JobFileReader().read(read_foreign_text(run / FILE), FILE))
+        job = parse_job(JobFileReader().read(read_foreign_text(run / RESOLVED_JOB_FILE), RESOLVED_JOB_FILE))
         write_redacted(attempt / "job.yaml", resolved_yaml(with_changes(job, changes)))

@@ -80,5 +80,5 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
         public, _ = separate_secrets(target.job)
         named = with_schedule(public).model_copy(update={"name": name_job(target.job, path)})
         kept = resolved.with_absolute_paths(named, path)
-        write_redacted(folder / resolved.FILE, resolved.resolved_yaml(kept))
+        write_redacted(folder / resolved.RESOLVED_JOB_FILE, resolved.resolved_yaml(kept))
     return begun

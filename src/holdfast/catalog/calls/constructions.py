@@ -44,7 +44,7 @@ SCHEDULE: Final = frozenset(
 )
 """Settings of a job file that holdfast chooses where the job does not."""
 
-ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
+REPORTED_BY_RULES: Final[Mapping[str, re.Pattern[str]]] = {
     "undivided-generations": re.compile(
         r"must be divisible by|requires at least 2 generations|can not be both configured"
     ),
@@ -176,10 +176,12 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
     every = constructions(job, api)
     for made in every:
         for raised in made.outcome.errors:
-            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.tolerates_refusal(raised.exception):
+            if REPORTED_BY_RULES[rule].search(raised.message) and not made.call.guard.tolerates_refusal(
+                raised.exception
+            ):
                 yield made, raised
     for made in every:
-        made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
+        made.require_decided(lambda notice: REPORTED_BY_RULES[rule].search(notice.message))
 
 
 def is_covered_elsewhere(construction: Construction, notice: Notice, job: Document, api: Api) -> bool:
@@ -189,7 +191,7 @@ def is_covered_elsewhere(construction: Construction, notice: Notice, job: Docume
         GROUPS: job.kind == "job" or (call.key == "train" and makes_groups(job, api)),
         WEIGHTS: call.key == "trainer" and call.path in ONLINE_PATHS and "environment_factory" not in call.arguments,
     }
-    if any(covers.get(name, True) for name, words in ELSEWHERE.items() if words.search(notice.message)):
+    if any(covers.get(name, True) for name, words in REPORTED_BY_RULES.items() if words.search(notice.message)):
         return True
     return _is_unknown_word(construction.call, notice, api)
 

@@ -10,7 +10,7 @@ REPOSITORY_PARTS: Final = 2
 ROOTS: Final = ("/", "~")
 PATHS: Final = (".", "/", "~")
 """Beginnings that no name of a repository has."""
-FILE: Final = re.compile(
+FILE_ENDING: Final = re.compile(
     r"\.(?:jsonl?|ndjson|csv|tsv|txt|md|parquet|arrow|xml|ya?ml|toml|py|ipynb|sh|jinja2?|j2|gz|bz2|xz|zst|zip|tar|7z|pkl|npy|npz|h5"
     r"|hdf5|bin|safetensors|gguf|ggml|pth?|ckpt|onnx|model|db|sqlite|log|wav|mp3|png|jpe?g)$",
     re.IGNORECASE,
@@ -45,7 +45,7 @@ def may_be_repository(name: object) -> bool:
     >>> [may_be_repository(name) for name in ("trl-lib/Capybara", "gpt2", "./x", "data/train", "rows.jsonl", "a/b/c", "org/a--b")]
     [True, True, False, False, False, False, False]
     """
-    if not isinstance(name, str) or not is_repository(name) or FILE.search(name):
+    if not isinstance(name, str) or not is_repository(name) or FILE_ENDING.search(name):
         return False
     owner, slash, _ = name.partition("/")
     return not slash or owner.lower() not in FOLDERS

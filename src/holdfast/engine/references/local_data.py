@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.catalog.hub.repositories import FILE, may_be_repository
+from holdfast.catalog.hub.repositories import FILE_ENDING, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.reference import DataFiles, Reference
@@ -80,7 +80,7 @@ def _named(given: ArgumentLookup) -> Iterator[Reference]:
 
 def _is_folder(name: str) -> bool:
     """True if a name can only be that of a folder: a file in its place has a rule of its own."""
-    return bool(name) and name not in BUILDERS and not may_be_repository(name) and not FILE.search(name)
+    return bool(name) and name not in BUILDERS and not may_be_repository(name) and not FILE_ENDING.search(name)
 
 
 def _read(given: ArgumentLookup, argument: str, reader: str) -> Iterator[Reference]:
