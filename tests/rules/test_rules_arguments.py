@@ -17,7 +17,7 @@ from holdfast.adapters.readers.command_line import read_commands
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, released
-from holdfast.catalog.calls.arguments import ArgumentChange, names_of, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, names_of, refused_arguments
 from holdfast.catalog.calls.import_failures import import_failures
 from holdfast.catalog.calls.moving import config_of, trainer_of
 from holdfast.catalog.calls.renames import Renamed, renamed, replaced
@@ -429,7 +429,7 @@ def test_any_name_is_taken_or_has_one_fate(name: str, path: str) -> None:
     module, _, thing = path.rpartition(".")
     (job,) = read_script(f"from {module} import {thing}\n{thing}({name}_=1)\n", "train.py")
     signature = api().signature(path)
-    found = [each for became in ArgumentChange for each in refused(job, api(), became)]
+    found = [each for became in ArgumentChange for each in refused_arguments(job, api(), became)]
 
     assert signature is not None
     assert len(found) == (f"{name}_" not in signature.parameters)

@@ -19,14 +19,14 @@ below 1, which is a fraction of all steps. From 1 on, `warmup_steps` counts step
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused_arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each argument that has another name now."""
-    for each in refused(job, api, ArgumentChange.RENAMED):
+    for each in refused_arguments(job, api, ArgumentChange.RENAMED):
         yield Finding(each.key, each.message, each.fix)
 
 

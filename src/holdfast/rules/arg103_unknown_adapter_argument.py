@@ -17,14 +17,14 @@ It is unsafe where it writes the nearest name, which is a guess.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused_arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each argument that the adapter's or the quantization's config does not take."""
-    for each in refused(job, api, ArgumentChange.ADAPTER):
+    for each in refused_arguments(job, api, ArgumentChange.ADAPTER):
         milder = each.silent and each.call.via != "file"
         message = f"{each.message} (accepted, but ignored)" if each.silent else each.message
         yield Finding(each.key, message, each.fix, Severity.WARNING if milder else None)

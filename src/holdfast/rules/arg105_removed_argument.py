@@ -18,14 +18,14 @@ argument would change more, there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused_arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each argument that was removed."""
-    for each in refused(job, api, ArgumentChange.REMOVED):
+    for each in refused_arguments(job, api, ArgumentChange.REMOVED):
         yield Finding(each.key, each.message, each.fix)
 
 

@@ -16,14 +16,14 @@ The fix is unsafe because the nearest name is a guess.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused_arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each argument that no release and no other call takes."""
-    for each in refused(job, api, ArgumentChange.UNKNOWN):
+    for each in refused_arguments(job, api, ArgumentChange.UNKNOWN):
         yield Finding(each.key, each.message, each.fix)
 
 

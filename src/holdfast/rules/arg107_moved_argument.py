@@ -20,14 +20,14 @@ if that key is not set.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused_arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Report each argument that belongs to another call."""
-    for each in refused(job, api, ArgumentChange.MOVED):
+    for each in refused_arguments(job, api, ArgumentChange.MOVED):
         yield Finding(each.key, each.message, each.fix)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api, released
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.arguments import called, has_edits, names_of, subject
+from holdfast.catalog.calls.arguments import callee_name, has_edits, names_of, versioned_callee
 from holdfast.catalog.calls.commands import calls_of
 from holdfast.catalog.calls.moving import config_of
 from holdfast.catalog.calls.renames import Renamed, open_arguments, renamed
@@ -52,7 +52,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 def _warned(api: Api, call: Call) -> dict[str, Deprecation]:
     """Return the warnings that are not in the history, because a function passes the argument on to others."""
-    names = (*names_of(api, call.path), called(call), call.path)
+    names = (*names_of(api, call.path), callee_name(call), call.path)
     return {
         change.old: Deprecation("")
         for change in open_arguments(names)
@@ -102,7 +102,7 @@ def _finding(job: Document, api: Api, call: Call, name: str, deprecation: Deprec
     new = (signature.shims.get(name) if signature else "") or (change.new if change else "")
     package, fate = _fate(api, call, name, change)
     parts = (fate, _instead(api, call, name, new, change) or _own_words(deprecation.message))
-    message = "; ".join((f"{subject(api, call, package)} takes `{name}` with a warning", *filter(None, parts)))
+    message = "; ".join((f"{versioned_callee(api, call, package)} takes `{name}` with a warning", *filter(None, parts)))
     key = f"{call.key}.{name}"
     return Finding(key, message, _fix(job, api, call, (name, new), change) if has_edits(job, call) else None)
 

@@ -24,7 +24,7 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.adapter_words import Words, adapter_words
-from holdfast.catalog.calls.arguments import has_edits, signatures, subject
+from holdfast.catalog.calls.arguments import has_edits, signatures, versioned_callee
 from holdfast.catalog.calls.familiar_names import VALUES
 from holdfast.catalog.calls.losses import LOSSES
 from holdfast.catalog.calls.renames import replaced
@@ -58,7 +58,7 @@ def _judged(job: Document, api: Api, call: Call, parameter: Parameter) -> Iterat
         yield _finding(job, api, call, parameter, value)
     elif value is False and _reads_no_as_false(call, parameter):
         what = "YAML reads `no` as false, which is not one of its values: put it in quotes"
-        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` of {subject(api, call)}: {what}")
+        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` of {versioned_callee(api, call)}: {what}")
 
 
 def _choices(job: Document, api: Api, call: Call, parameter: Parameter) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     words = [str(choice) for choice in parameter.choices if isinstance(choice, str)]
     change = replaced("value", f"{parameter.name}={value}")
     note = f"; {change.note}" if change and change.note else ""
-    whose = subject(api, call, parameter.home.partition(".")[0] or call.package)
+    whose = versioned_callee(api, call, parameter.home.partition(".")[0] or call.package)
     message = f"{value!r} is not a value of `{parameter.name}` of {whose}{note}; valid: {_listed(words, value)}"
     renamed = change.new if change else ""
     fix = _writing_another(key, parameter.name, value, words, renamed) if has_edits(job, call) else None

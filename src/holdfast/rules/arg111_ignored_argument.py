@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.arguments import called, has_edits, names_of
+from holdfast.catalog.calls.arguments import callee_name, has_edits, names_of
 from holdfast.catalog.calls.commands import calls_of
 from holdfast.catalog.calls.renames import open_arguments
 from holdfast.core.calls import Call
@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call in calls_of(job, api):
         if RESUME in call.arguments and _is_never_read(job, api, call):
             message = (
-                f"`{called(call)}` takes `{RESUME}`, but nothing reads it: training starts at step 0; "
+                f"`{callee_name(call)}` takes `{RESUME}`, but nothing reads it: training starts at step 0; "
                 f"write `trainer.train({RESUME}=…)`, with a local folder"
             )
             yield Finding(f"{call.key}.{RESUME}", message)
@@ -54,14 +54,14 @@ def _is_never_read(job: Document, api: Api, call: Call) -> bool:
 
 
 def _dropped(job: Document, api: Api, call: Call) -> Iterator[Finding]:
-    for change in open_arguments((called(call), call.path)):
+    for change in open_arguments((callee_name(call), call.path)):
         if change.old in call.arguments and change.ignored and since(api, *change.ignored):
             package, version = change.ignored
             value = call.arguments[change.old]
             key = f"{call.key}.{change.old}"
             fix = Fix(f"remove `{change.old}`", (Remove(key),))
             message = (
-                f"`{called(call)}` of {package} {api.versions[package]} accepts `{change.old}`, but ignores it "
+                f"`{callee_name(call)}` of {package} {api.versions[package]} accepts `{change.old}`, but ignores it "
                 f"since {version}: {change.note}"
             )
             yield Finding(key, message, fix if change.may_go(value) and has_edits(job, call) else None)

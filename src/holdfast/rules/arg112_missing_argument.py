@@ -18,7 +18,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.arguments import signatures, subject
+from holdfast.catalog.calls.arguments import signatures, versioned_callee
 from holdfast.catalog.calls.commands import ambiguous_flags, dataclasses_of
 from holdfast.catalog.calls.flags import flag_meant
 from holdfast.core.api import REQUIRED, CallSignature
@@ -37,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         missing = list(_missing(call, signature)) if _shows_all(call, signature) else []
         if missing:
-            message = f"{subject(api, call)} requires {_joined(missing)}, which this call does not pass"
+            message = f"{versioned_callee(api, call)} requires {_joined(missing)}, which this call does not pass"
             yield Finding(call.key, message, place=call.name_place)
     if since(api, "trl", SCRIPTS):
         yield from _command_findings(job, api)

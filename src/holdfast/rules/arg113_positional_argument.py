@@ -15,7 +15,7 @@ There is no fix: if more than one release matters, the name of each value is a g
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import signatures, subject
+from holdfast.catalog.calls.arguments import signatures, versioned_callee
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -29,7 +29,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         count, most = len(call.positional), signature.positional
         if most is not None and count > most and call.via in ("call", "super", "partial") and not call.own:
             takes = f"takes {most} by position" if most else "takes no arguments by position"
-            message = f"{subject(api, call)} {takes}, not {count}{_by_keyword(signature, most)}"
+            message = f"{versioned_callee(api, call)} {takes}, not {count}{_by_keyword(signature, most)}"
             yield Finding(call.key, message, place=call.name_place)
 
 

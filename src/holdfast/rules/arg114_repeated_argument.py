@@ -15,7 +15,7 @@ There is no fix: it is unknown which of the two values is meant.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import signatures, subject
+from holdfast.catalog.calls.arguments import signatures, versioned_callee
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
@@ -27,11 +27,11 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         for name in _by_position(call, signature):
             if name in call.arguments:
-                message = f"{subject(api, call)} already gets `{name}` by position"
+                message = f"{versioned_callee(api, call)} already gets `{name}` by position"
                 yield Finding(f"{call.key}.{name}", message)
         for old, new in signature.shims.items():
             if new and {old, new} <= call.arguments.keys():
-                message = f"`{old}` stands for `{new}` in {subject(api, call)}, and both are given"
+                message = f"`{old}` stands for `{new}` in {versioned_callee(api, call)}, and both are given"
                 yield Finding(f"{call.key}.{old}", message)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.arguments import called, names_of, signatures, subject
+from holdfast.catalog.calls.arguments import callee_name, names_of, signatures, versioned_callee
 from holdfast.catalog.calls.moving import config_of, is_used_once, recasting, spelled_recast
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
@@ -38,7 +38,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         known = isinstance(given, CallResult) and call.package == "trl" and since(api, "trl", SINCE)
         if known and isinstance(given, CallResult) and api.signature(wanted) and not _fits(api, call, given, wanted):
             name = given.path.rpartition(".")[2]
-            message = f"{subject(api, call)} takes `{wanted.rpartition('.')[2]}`, not `{name}`"
+            message = f"{versioned_callee(api, call)} takes `{wanted.rpartition('.')[2]}`, not `{name}`"
             yield Finding(f"{call.key}.args", message, _fix(job, api, given, wanted))
 
 
@@ -54,7 +54,7 @@ def _fits(api: Api, call: Call, result: CallResult, wanted: str) -> bool:
     names = names_of(api, result.path)
     if PLAIN not in names:
         return True  # of a class that is not known, or no config
-    if called(call) == CONVERTS and result.path.rpartition(".")[2] in (PLAIN, f"Seq2Seq{PLAIN}"):
+    if callee_name(call) == CONVERTS and result.path.rpartition(".")[2] in (PLAIN, f"Seq2Seq{PLAIN}"):
         return True
     return wanted.rpartition(".")[2] in names
 

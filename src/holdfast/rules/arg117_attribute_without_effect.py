@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.spans import comes_with, gone_since
-from holdfast.catalog.calls.arguments import names_of, subject
+from holdfast.catalog.calls.arguments import names_of, versioned_callee
 from holdfast.catalog.calls.renames import Renamed, renamed
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
@@ -48,7 +48,7 @@ def _field_findings(api: Api, call: Call, name: str, given: frozenset[str]) -> I
     """Report a field of the program's own config that has the former name of an argument of the library's."""
     change, gone = renamed(names_of(api, call.path), name), gone_since(api, call.path, name)
     if gone and change and change.new and change.new not in given:
-        since = f"{subject(api, call, gone.package)} has none since {gone.package} {gone.after}"
+        since = f"{versioned_callee(api, call, gone.package)} has none since {gone.package} {gone.after}"
         message = f"no trainer reads the field `{name}` of `{call.label}`: {since}; it is called `{change.new}`"
         yield Finding(f"train.{name}", message)
 
@@ -60,7 +60,7 @@ def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
         return  # an attribute of the program's own
     since = f" since {gone.package} {gone.after}" if gone else f" before {comes.package} {comes.first}" if comes else ""
     packages = [span.package for span in (gone, comes) if span]
-    message = f"nothing reads the attribute `{name}`: {subject(api, call, *packages)} has none{since}{_instead(change)}"
+    message = f"nothing reads the attribute `{name}`: {versioned_callee(api, call, *packages)} has none{since}{_instead(change)}"
     yield Finding(f"train.{name}", message)
 
 

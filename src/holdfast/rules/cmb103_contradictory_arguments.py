@@ -17,7 +17,7 @@ There is no fix: only you know which of the arguments you meant. Where one of th
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import subject
+from holdfast.catalog.calls.arguments import versioned_callee
 from holdfast.catalog.calls.constructions import Construction, constructions, is_covered_elsewhere
 from holdfast.core.calls import Guard
 from holdfast.core.constructor_checks import Notice
@@ -46,7 +46,7 @@ def _require_decided(construction: Construction, job: Document, api: Api) -> Non
 
 
 def _finding(job: Document, api: Api, construction: Construction, notice: Notice) -> Finding:
-    whose = subject(api, construction.call, notice.home.partition(".")[0])
+    whose = versioned_callee(api, construction.call, notice.home.partition(".")[0])
     says = f"raises {notice.exception}" if notice.exception else "warns"
     words = notice.message.strip() or "these arguments are refused"
     severity = None if notice.exception else Severity.WARNING

@@ -16,7 +16,7 @@ unsafe if the adapter was created with another config, or loaded, because only y
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.arguments import subject
+from holdfast.catalog.calls.arguments import versioned_callee
 from holdfast.catalog.calls.constructions import refusals
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Remove
@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for made, raised in refusals(job, api, "two-adapters"):
         call = made.call
         key = f"{call.key}.{ARGUMENT}"
-        message = f"{subject(api, call)} raises {raised.exception}: its model already has an adapter"
+        message = f"{versioned_callee(api, call)} raises {raised.exception}: its model already has an adapter"
         fix = Fix(f"remove `{ARGUMENT}`", (Remove(key),), safe=_is_same(job, call))
         yield Finding(key, message, fix if ARGUMENT in call.arguments else None)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.hub.session import HubSession, TokenRefusedError
 from holdfast.adapters.hub.wire import UnsendableTokenError
 from holdfast.core.hub import Account
@@ -59,9 +59,9 @@ def parse_account(record: Mapping[str, Any]) -> Account:
     fine = token.get("fineGrained") if isinstance(token, Mapping) else None
     return replace(
         _stated("valid"),
-        name=text(record, "name"),
-        role=text(token, "role"),
-        organizations={text(each, "name"): text(each, "roleInOrg") for each in entries(record, "orgs")},
+        name=text_at(record, "name"),
+        role=text_at(token, "role"),
+        organizations={text_at(each, "name"): text_at(each, "roleInOrg") for each in entries_at(record, "orgs")},
         scopes=_parse_scopes(fine),
         pays=record["canPay"] if isinstance(record.get("canPay"), bool) else None,
     )
@@ -74,8 +74,8 @@ def _stated(token: Literal["valid", "refused", "absent"]) -> Account:
 def _parse_scopes(fine: Any) -> dict[str, frozenset[str]]:
     """Return the permissions of a fine-grained token by whom or what they are for; those for everything under `global`."""
     scopes: dict[str, frozenset[str]] = {}
-    for each in entries(fine, "scoped"):
-        name = text(each.get("entity"), "name")
+    for each in entries_at(fine, "scoped"):
+        name = text_at(each.get("entity"), "name")
         scopes[name] = scopes.get(name, frozenset()) | _texts(each.get("permissions"))
     everywhere = _texts(fine.get("global")) if isinstance(fine, Mapping) else frozenset[str]()
     return scopes | ({"global": everywhere} if everywhere else {})

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.rows.splits import default_config, endings_of, files_of_config
 from holdfast.adapters.rows.types import types_of_card, types_of_features
 from holdfast.core.columns import Type
@@ -53,23 +53,25 @@ def parse_card(card: Any, files: Sizes) -> Card:
         card: `cardData`, as the Hub gives it.
         files: Sizes in bytes by path.
     """
-    infos = {text(each, "config_name") or DEFAULT: each for each in _infos(card)}
-    named = [each for each in entries(card, "configs") if text(each, "config_name")]
+    infos = {text_at(each, "config_name") or DEFAULT: each for each in _infos(card)}
+    named = [each for each in entries_at(card, "configs") if text_at(each, "config_name")]
     if not named:
         about = infos.get(DEFAULT) or (next(iter(infos.values())) if len(infos) == 1 else {})
         return Card(configs={DEFAULT: _config({}, about, files)}, default=DEFAULT)
-    configs = {name: _config(each, infos.get(name, {}), files) for each in named if (name := text(each, "config_name"))}
+    configs = {
+        name: _config(each, infos.get(name, {}), files) for each in named if (name := text_at(each, "config_name"))
+    }
     return Card(configs=configs, default=default_config(named))
 
 
 def _infos(card: Any) -> list[Json]:
     info = card.get("dataset_info") if isinstance(card, Mapping) else None
-    return [info] if isinstance(info, Mapping) else entries(card, "dataset_info")
+    return [info] if isinstance(info, Mapping) else entries_at(card, "dataset_info")
 
 
 def _config(config: Json, about: Json, files: Sizes) -> Config:
     """Return a configuration, of which the files say what splits there are, and its description how many rows each has."""
-    listed = {text(each, "name"): each for each in entries(about, "splits")}
+    listed = {text_at(each, "name"): each for each in entries_at(about, "splits")}
     found = files_of_config(config, sorted(files))
     splits = {split: data for split, names in found.items() if (data := [name for name in names if endings_of(name)])}
     return Config(

@@ -7,7 +7,7 @@ file is that of its pointer, `lfs.sha256` the digest of a large file itself.
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
+from holdfast.adapters.hub.repos import entries_at, fetch_info_now, parse_time, text_at
 from holdfast.adapters.hub.session import HubSession
 from holdfast.core.hub import RepoTree, StoredFile
 from holdfast.core.reference import Reference
@@ -22,13 +22,15 @@ def fetch_repo_tree(asking: HubSession, reference: Reference) -> RepoTree:
     info = fetch_info_now(asking, reference.repo_kind, reference.name, reference.revision)
     if info is None:
         return RepoTree(files=None)
-    files = {text(each, "rfilename"): _stored(each) for each in entries(info, "siblings")}
-    return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")), commit=text(info, "sha") or None)
+    files = {text_at(each, "rfilename"): _stored(each) for each in entries_at(info, "siblings")}
+    return RepoTree(
+        files=files, modified_s=parse_time(text_at(info, "lastModified")), commit=text_at(info, "sha") or None
+    )
 
 
 def _stored(record: Mapping[str, Any]) -> StoredFile:
-    size, digest = record.get("size"), text(record.get("lfs"), "sha256")
-    digests = {"sha256": digest} if digest else {"git": text(record, "blobId")}
+    size, digest = record.get("size"), text_at(record.get("lfs"), "sha256")
+    digests = {"sha256": digest} if digest else {"git": text_at(record, "blobId")}
     return StoredFile(
         bytes=size if isinstance(size, int) else 0, digests={kind: each for kind, each in digests.items() if each}
     )

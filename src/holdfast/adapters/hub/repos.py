@@ -120,14 +120,14 @@ def _parse_repo(asking: HubSession, kind: RepoKind, name: str, info: Json) -> Re
     gated = info.get("gated")
     closed = bool(gated or info.get("private") or info.get("disabled"))
     return Repo(
-        name=text(info, "id") or text(info, "modelId") or name,
+        name=text_at(info, "id") or text_at(info, "modelId") or name,
         kind=kind,
         private=info.get("private") is True,
         gated=gated if gated in ("auto", "manual") else "",
-        readable=not closed or _may_read(asking, kind, text(info, "id") or name),
-        commit=text(info, "sha") or None,
+        readable=not closed or _may_read(asking, kind, text_at(info, "id") or name),
+        commit=text_at(info, "sha") or None,
         files=dict(parse_files(info)),
-        modified_s=parse_time(text(info, "lastModified")),
+        modified_s=parse_time(text_at(info, "lastModified")),
     )
 
 
@@ -157,14 +157,14 @@ def _fetch_revisions(asking: HubSession, kind: RepoKind, name: str) -> tuple[str
     if not reply.ok:
         raise reply.unexpected()
     refs = reply.mapping()
-    return tuple(text(each, "name") for each in [*entries(refs, "branches"), *entries(refs, "tags")])
+    return tuple(text_at(each, "name") for each in [*entries_at(refs, "branches"), *entries_at(refs, "tags")])
 
 
 def parse_files(info: Json) -> Iterable[tuple[str, int | None]]:
     """Yield path and size in bytes of each file that the Hub tells of; None for a size that it does not tell."""
-    for each in entries(info, "siblings"):
+    for each in entries_at(info, "siblings"):
         size = each.get("size")
-        yield text(each, "rfilename"), size if isinstance(size, int) else None
+        yield text_at(each, "rfilename"), size if isinstance(size, int) else None
 
 
 def parse_time(stamp: str) -> float:
@@ -179,13 +179,13 @@ def parse_time(stamp: str) -> float:
         return 0.0
 
 
-def text(value: Any, key: str) -> str:
+def text_at(value: Any, key: str) -> str:
     """Return the text under a key of what may be a mapping; empty if there is none."""
     found = value.get(key) if isinstance(value, Mapping) else None
     return found if isinstance(found, str) else ""
 
 
-def entries(value: Any, key: str) -> list[Json]:
+def entries_at(value: Any, key: str) -> list[Json]:
     """Return the mappings in the list under a key of what may be a mapping."""
     found = value.get(key) if isinstance(value, Mapping) else None
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []

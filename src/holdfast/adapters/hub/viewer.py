@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.adapters.hub.cards import Card, Config, parse_types
-from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest
 from holdfast.core.errors import SourceError
@@ -33,7 +33,7 @@ def _fetch_viewed(asking: HubSession, name: str) -> Json:
     info, size = asking.together(*(partial(_fetch, asking, path, name) for path in ("info", "size")))
     datasets = info.get("dataset_info") if isinstance(info, Mapping) else None
     sizes = {} if isinstance(size, SourceError) else size.get("size")
-    return {"info": datasets if isinstance(datasets, Mapping) else {}, "splits": entries(sizes, "splits")}
+    return {"info": datasets if isinstance(datasets, Mapping) else {}, "splits": entries_at(sizes, "splits")}
 
 
 def _fetch(asking: HubSession, path: str, name: str) -> Json:
@@ -57,7 +57,9 @@ def _completed(name: str, config: Config, viewed: Json) -> Config:
     info = viewed.get("info", {}).get(name)
     about: Json = info if isinstance(info, Mapping) else {}
     rows = {
-        text(each, "split"): each.get("num_rows") for each in viewed.get("splits", ()) if text(each, "config") == name
+        text_at(each, "split"): each.get("num_rows")
+        for each in viewed.get("splits", ())
+        if text_at(each, "config") == name
     }
     names = config.splits or _splits_of(about) or dict.fromkeys(rows, Split())
     return Config(

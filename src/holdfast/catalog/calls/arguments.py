@@ -79,7 +79,7 @@ class Refused:
         return f"{self.call.key}.{self.name}"
 
 
-def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
+def refused_arguments(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
     """Yield the arguments of one fate that a program's versions refuse."""
     yield from (each for each in _all_refused(job, api) if each.became is became)
     if became in (ArgumentChange.RENAMED, ArgumentChange.REMOVED):
@@ -109,7 +109,7 @@ def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> 
 def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
     """Yield the arguments that a function accepts as any keyword, and that a function it calls refuses."""
     for call in job.calls:
-        for change in open_arguments((called(call), call.path)):
+        for change in open_arguments((callee_name(call), call.path)):
             fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
             if fate is became and _is_refused_inside(api, call, change):
                 yield _inner_refusal(job, api, call, change, fate)
@@ -124,7 +124,7 @@ def _is_refused_inside(api: Api, call: Call, change: Renamed) -> bool:
 def _inner_refusal(job: Document, api: Api, call: Call, change: Renamed, fate: ArgumentChange) -> Refused:
     package = change.refused[0]
     what = spelled_renaming(change) if change.new else change.note
-    message = f"`{called(call)}` of {package} {api.versions[package]} takes no `{change.old}`: {what}"
+    message = f"`{callee_name(call)}` of {package} {api.versions[package]} takes no `{change.old}`: {what}"
     fix = renaming_fix(job, call, change) if has_edits(job, call) else None
     return Refused(call, change.old, fate, message, fix)
 
@@ -152,14 +152,14 @@ def names_of(api: Api, path: str) -> tuple[str, ...]:
     return (name, *dict.fromkeys(f"{each.rpartition('.')[2]}.{name}" for each in owners))
 
 
-def subject(api: Api, call: Call, *packages: str) -> str:
+def versioned_callee(api: Api, call: Call, *packages: str) -> str:
     """Return a call's name with the versions it is judged by: `SFTConfig of trl 1.16.0`."""
     concerned = dict.fromkeys((call.package, *packages))
     versions = ", ".join(f"{package} {api.versions[package]}" for package in concerned if package in api.versions)
-    return f"`{called(call)}` of {versions}" if versions else f"`{called(call)}`"
+    return f"`{callee_name(call)}` of {versions}" if versions else f"`{callee_name(call)}`"
 
 
-def called(call: Call) -> str:
+def callee_name(call: Call) -> str:
     """Return the display name of a callee: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
     owner, _, name = call.path.rpartition(".")
     owner = owner.rpartition(".")[2]
@@ -225,7 +225,7 @@ class _Argument:
         return found
 
     def _refused(self, became: ArgumentChange, what: str, fix: Fix | None = None, *packages: str) -> Refused:
-        whose = subject(self.api, self.call, *packages)
+        whose = versioned_callee(self.api, self.call, *packages)
         editable = fix if has_edits(self.job, self.call) else None
         return Refused(self.call, self.name, became, f"{whose} takes no `{self.name}`: {what}", editable)
 
