@@ -114,7 +114,7 @@ def test_without_weights_nothing_is_evaluated_and_that_is_said(run: Path) -> Non
 
 
 def test_tasks_that_do_not_exist_are_reported_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them at once; jobs without tasks do not wait for lm-eval."""
+    """All of them at once."""
     monkeypatch.setattr(evaluating, "_has_libraries", lambda: True)
     planned = [PlannedEvaluation(task=(str(tmp_path / name),)) for name in ("gone.yaml", "lost.yaml")]
 
@@ -122,7 +122,6 @@ def test_tasks_that_do_not_exist_are_reported_before_training(tmp_path: Path, mo
         look_at_tasks(planned, offline=True)
 
     assert ["gone" in str(refused.value.exceptions[0]), "lost" in str(refused.value.exceptions[1])] == [True, True]
-    look_at_tasks([PlannedEvaluation(dataset=("sums.jsonl",))], offline=True)
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ def look_ahead(after: AfterTraining, runs: Path, *, offline: bool) -> list[str]:
         UsageError: It would fail after training; one error for each reason.
         SourceError: The tokenizer cannot be loaded.
     """
-    if any(each.task for each in after.evaluations):
+    if after.evaluations:
         look_at_tasks(after.evaluations, offline=offline)
     if not after.quantizations:
         return []

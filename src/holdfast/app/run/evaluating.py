@@ -49,16 +49,15 @@ def evaluate_final(
 
 
 def look_at_tasks(evaluations: Sequence[PlannedEvaluation], *, offline: bool) -> None:
-    """Look before training whether lm-eval has the benchmark tasks; where it is not installed, nothing is looked at.
+    """Look before training whether lm-eval has the benchmark tasks of evaluations; where it is not installed, nothing is looked at.
 
     Raises:
         UsageError: It lacks one, or a task's file is broken; one error for each.
     """
-    with_tasks = [each for each in evaluations if each.task]
-    if not with_tasks or not _has_libraries():
+    if not _has_libraries():
         return
     errors: list[HoldfastError] = []
-    for each in with_tasks:
+    for each in evaluations:
         named = NamedTasks(
             names=each.task, few_shot=each.few_shot, limit=each.limit, allow_code=each.allow_code, offline=offline
         )

@@ -15,6 +15,7 @@ from holdfast.app.run.kept_results import load_evaluations, load_result, read_re
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.core.json_text import parse_json
+from holdfast.core.run_state import RunState
 from holdfast.engine.report.page import Message, ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
@@ -24,28 +25,28 @@ OUTPUT_BYTES = 20_000
 
 def write_report(run: Run) -> Path:
     """Write `report.html` into the run's folder and return its path."""
-    events = [event for _, event in run.ledger.read(run.name)]
+    events, state = [event for _, event in run.ledger.read(run.name)], run.state()
     data = ReportData(
         run=run.name,
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
         check=load_result(run.folder, CheckResult),
         rehearsal=load_result(run.folder, RehearseResult),
-        refusal=read_refusals(run, run.state()),
-        evaluations=load_evaluations(run.state().evaluated),
+        refusal=read_refusals(run, state),
+        evaluations=load_evaluations(state.evaluated),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
-        model=_find_model(run),
-        last_output=_read_last_output(run.folder / "attempts" / str(len(run.state().attempts))),
-        now_s=run.counted_until_s(run.state()),
+        model=_find_model(run.folder, state),
+        last_output=_read_last_output(run.folder / "attempts" / str(len(state.attempts))),
+        now_s=run.counted_until_s(state),
     )
     write_redacted(run.folder / "report.html", render_report(data))
     return run.folder / "report.html"
 
 
-def _find_model(run: Run) -> str | None:
+def _find_model(run: Path, state: RunState) -> str | None:
     """Return the folder of the trained model; None if there is none."""
-    folders = (str(run.folder / "model"), run.state().saved_model)
+    folders = (str(run / "model"), state.saved_model)
     return next((folder for folder in folders if folder and Path(folder).is_dir()), None)
 
 

@@ -166,15 +166,16 @@ class Run:
     def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
-        state = self.state()
-        plan = remedied_plan(plan, remedies := state.remedies)
+        events = [event for _, event in self.ledger.read(self.name)]
+        state = fold(events)
+        plan = remedied_plan(plan, state.remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
-        write_remedied_job(self.folder, folder, remedies)
-        checkpoint, damaged = self._newest_checkpoint(output) if resume else (None, ())
+        write_remedied_job(self.folder, folder, state.remedies)
+        checkpoint, damaged = _newest_checkpoint(output, state, events) if resume else (None, ())
         # An attempt that was submitted, of which the ledger has no id yet, may be saving at this moment.
         is_new = all(each.number != number for each in state.attempts)
         describe = set_aside if is_new and capabilities_of(plan.backend).shares_files else describe_damage
-        checkpoint = checkpoint or self._base_checkpoint(plan)
+        checkpoint = checkpoint or _base_checkpoint(plan, events)
         return Attempt(
             run=self.name,
             number=number,
@@ -185,20 +186,22 @@ class Run:
             accepted=state.allowed_changes,
         )
 
-    def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
-        """Return the newest complete checkpoint that the run saved, and the newer ones that it cannot continue from."""
-        events = [event for _, event in self.ledger.read(self.name)]
-        saved = {str(Path(each.path).parent) for each in training_events(events, CheckpointSaved) if each.path}
-        submitted = [attempt for attempt in fold(events).attempts if attempt.id]
-        if not submitted:
-            return None, ()
-        return output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
 
-    def _base_checkpoint(self, plan: Plan) -> str | None:
-        """Return the checkpoint that the run was started from; None if there is none, or if a remedy has training start over."""
-        step = step_in(Path(plan.resume_from)) if plan.resume_from else None
-        events = (event for _, event in self.ledger.read(self.name))
-        return plan.resume_from if step is not None and usable_steps(events).has(step) else None
+def _newest_checkpoint(
+    output: AttemptOutput, state: RunState, events: Sequence[Event]
+) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+    """Return the newest complete checkpoint that a run saved, and the newer ones that it cannot continue from."""
+    saved = {str(Path(each.path).parent) for each in training_events(events, CheckpointSaved) if each.path}
+    submitted = [attempt for attempt in state.attempts if attempt.id]
+    if not submitted:
+        return None, ()
+    return output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
+
+
+def _base_checkpoint(plan: Plan, events: Sequence[Event]) -> str | None:
+    """Return the checkpoint that a run was started from; None if there is none, or if a remedy has training start over."""
+    step = step_in(Path(plan.resume_from)) if plan.resume_from else None
+    return plan.resume_from if step is not None and usable_steps(events).has(step) else None
 
 
 def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
