@@ -67,7 +67,11 @@ class SignalOrders:
         if any(number in LEAVING for number, _ in heard):
             return "detach"
         presses = [at_s for number, at_s in heard if number == signal.SIGINT]
-        order = self._ask(presses) if self._question else self._escalate() if presses else None
+        order: Order | None = None
+        if self._question:
+            order = self._ask(presses)
+        elif presses:
+            order = self._escalate()
         self.interrupted = self.interrupted or order is not None
         return order
 

@@ -97,5 +97,6 @@ def _where(ending: Ending, state: RunState, folder: Path) -> str:
 
 def _rank(ending: Ending, state: RunState) -> int | None:
     """Return the process that an attempt's failure began in, of several; None if that is not known."""
-    found = ending.standstill if state.stop is Stopper.STALL else None if state.stop else ending.first_failure
-    return found.rank if found else None
+    if state.stop is Stopper.STALL:
+        return ending.standstill.rank if ending.standstill else None
+    return ending.first_failure.rank if ending.first_failure and not state.stop else None

@@ -53,7 +53,8 @@ def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> N
     run.ledger.append(run.name, [StopRequested(at_s=SystemClock().now_s(), by=by, because=because)])
     if state.current and state.current.id:
         backend = attach_backend(state.current.backend)
-        end = backend.kill if by is state.stop is Stopper.PERSON else backend.stop
+        asks_again = by is Stopper.PERSON and state.stop is Stopper.PERSON
+        end = backend.kill if asks_again else backend.stop
         end(state.current.id)
 
 

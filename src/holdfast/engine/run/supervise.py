@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.core.event import Event, RunStage, Stopper
+from holdfast.core.event import Event, ModelExported, RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.engine.recover.policy import failed_by_itself, is_end_requested
 from holdfast.engine.recover.promises import broken_promises
@@ -90,13 +90,12 @@ def _train(state: RunState, limits: Limits) -> Flow:
 
 
 def _evaluate_and_export(state: RunState, limits: Limits) -> Flow:
-    exported = state.exported
     if limits.evaluates and state.has_trained and state.evaluated is None:
-        state = fold((yield EvaluateModel()), state)
-    # A person who stops the evaluation stops the export, too.
-    if _export_is_due(state, limits) and state.exported is exported:
-        state = fold((yield ExportModel()), state)
-    return state
+        events = yield EvaluateModel()
+        state = fold(events, state)
+        if any(isinstance(each, ModelExported) for each in events):
+            return state  # a person who stops the evaluation stops the export, too
+    return fold((yield ExportModel()), state) if _export_is_due(state, limits) else state
 
 
 def _export_is_due(state: RunState, limits: Limits) -> bool:
@@ -244,15 +243,14 @@ def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, sile
         return Stopper.BUDGET
     if silence == "stalled":
         return Stopper.STALL
-    if _is_lost(state):
+    if _is_lost(state, current):
         return Stopper.NAN
     return Stopper.PROMISE if any(broken_promises(state)) else None
 
 
-def _is_lost(state: RunState) -> bool:
+def _is_lost(state: RunState, current: AttemptState) -> bool:
     """True if a job file's training has lost its weights. One in float16 is left alone, since its trainer passes over such steps."""
-    current = state.current
-    if current is None or not (current.lost and current.lost.is_proven) or not state.about.method:
+    if not (current.lost and current.lost.is_proven) or not state.about.method:
         return False
     config = current.started.config if current.started else {}
     return not config.get("fp16") and not config.get("deepspeed")
