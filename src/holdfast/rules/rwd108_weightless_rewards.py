@@ -23,12 +23,8 @@ KEY = "train.reward_weights"
 def check(job: Document) -> Iterator[Finding]:
     """Report reward weights that are all zero."""
     weights = job.get(KEY, None)
-    if isinstance(weights, list | tuple) and weights and all(_is_zero(weight) for weight in weights):
+    if isinstance(weights, list | tuple) and weights and all(is_number(weight) and weight == 0 for weight in weights):
         yield Finding(KEY, "every reward has a weight of 0: nothing is learned")
-
-
-def _is_zero(weight: object) -> bool:
-    return is_number(weight) and weight == 0
 
 
 JOB = """

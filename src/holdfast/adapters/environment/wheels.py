@@ -1,7 +1,7 @@
 """The module sources of a released wheel, or of a package that is installed."""
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,34 +31,14 @@ class ReleaseSources:
     modules: Mapping[str, bytes]
 
 
-class ZipModules(Mapping[str, bytes]):
-    """The modules in a wheel."""
+class Modules(Mapping[str, bytes]):
+    """The modules of a package, each read when it is requested."""
 
-    def __init__(self, archive: zipfile.ZipFile, package: str) -> None:
-        self._archive = archive
-        self._names = sorted(
-            name for name in archive.namelist() if name.startswith(f"{package}/") and name.endswith(".py")
-        )
+    def __init__(self, names: Iterable[str], read: Callable[[str], bytes]) -> None:
+        self._names, self._read = sorted(names), read
 
     def __getitem__(self, key: str) -> bytes:
-        return self._archive.read(key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class FolderModules(Mapping[str, bytes]):
-    """The modules of an installed package."""
-
-    def __init__(self, site: Path, package: str) -> None:
-        self._site = site
-        self._names = sorted(path.relative_to(site).as_posix() for path in (site / package).rglob("*.py"))
-
-    def __getitem__(self, key: str) -> bytes:
-        return (self._site / key).read_bytes()
+        return self._read(key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -85,7 +65,8 @@ def read_wheel(path: Path) -> ReleaseSources:
         because = "it has no METADATA" if isinstance(error, KeyError) else str(error)
         raise SourceError(f"no wheel: {because}", where=str(path), fix="remove it and download it again") from error
     date = "{:04}-{:02}-{:02}".format(*max(info.date_time for info in infos)[:3])
-    return ReleaseSources(package, version, "" if date in UNDATED else date, text, ZipModules(archive, package))
+    names = (name for name in archive.namelist() if name.startswith(f"{package}/") and name.endswith(".py"))
+    return ReleaseSources(package, version, "" if date in UNDATED else date, text, Modules(names, archive.read))
 
 
 def is_environment(folder: Path) -> bool:
@@ -114,7 +95,9 @@ def read_installed(site: Path, package: str) -> ReleaseSources:
             f"{package} is not installed there", where=str(site), fix=f"install it: pip install {package}"
         )
     metadata = (found[-1] / "METADATA").read_text(encoding="utf-8")
-    return ReleaseSources(package, installed_versions(site, package)[0], "", metadata, FolderModules(site, package))
+    names = (path.relative_to(site).as_posix() for path in (site / package).rglob("*.py"))
+    modules = Modules(names, lambda name: (site / name).read_bytes())
+    return ReleaseSources(package, installed_versions(site, package)[0], "", metadata, modules)
 
 
 def _infos(site: Path, package: str) -> list[Path]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.core.document import Document
 from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.engine.references.written import read_written
+from holdfast.engine.references.written import plain_folder, read_written
 
 ON_PATHS: Final = frozenset(
     {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "exists", "is_dir", "is_file", "glob"}
@@ -67,9 +67,9 @@ class CreatedPaths:
         >>> [bool(made.why(name)) for name in ("./data/rows.jsonl", "out/final", "data/other.jsonl")]
         [True, True, False]
         """
-        plain = _plain(name)
+        plain = plain_folder(name)
         last = plain.rpartition("/")[2]
-        spoken_of = any(last in text or plain.startswith(f"{_plain(text)}/") for text in self.texts if text)
+        spoken_of = any(last in text or plain.startswith(f"{plain_folder(text)}/") for text in self.texts if text)
         return BECAUSE if spoken_of or (self.hidden and not here) else ""
 
 
@@ -82,15 +82,11 @@ def read_made(document: Document) -> CreatedPaths:
     return CreatedPaths(frozenset[str]().union(*(each.texts for each in found)), hidden)
 
 
-def _plain(name: str) -> str:
-    return name.removeprefix("./").rstrip("/")
-
-
 def _repeated(text: str) -> frozenset[str]:
     """Return the words that stand in commands more than once, in whatever company but that of a flag's name."""
     words = text.replace("=", " ").replace('"', " ").replace("'", " ").split()
     given = " ".join(word for word in words if not word.startswith("--"))
-    lasts = [_plain(word).rpartition("/")[2] for word in words]
+    lasts = [plain_folder(word).rpartition("/")[2] for word in words]
     return frozenset(last for last in lasts if last and given.count(last) > 1)
 
 

@@ -51,14 +51,14 @@ class WrittenPaths:
         """
         if self.hidden and "/" not in name:
             return True
-        plain = _plain(name)
+        plain = plain_folder(name)
         return any(plain == folder or plain.startswith(f"{folder}/") for folder in self.folders)
 
 
 def read_written(document: Document) -> WrittenPaths:
     """Return the paths that a program writes; a job file's script uses names of its own."""
     values = list(_folders(document))
-    named = frozenset(_plain(value) for value in values if isinstance(value, str) and value)
+    named = frozenset(plain_folder(value) for value in values if isinstance(value, str) and value)
     return WrittenPaths(named - {""}, hidden=any(isinstance(value, Unknown) for value in values))
 
 
@@ -80,7 +80,8 @@ def _configures(call: Call) -> bool:
     return named and call.package in ("trl", "transformers")
 
 
-def _plain(folder: str) -> str:
+def plain_folder(folder: str) -> str:
+    """Return a path without the `./` and the `/` that it may have at its ends."""
     return folder.removeprefix("./").rstrip("/")
 
 

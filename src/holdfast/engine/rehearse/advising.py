@@ -15,14 +15,13 @@ from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
 from holdfast.engine.diagnose.values import ABSENT
 from holdfast.engine.rehearse.absence_advice import advise_absence
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
+from holdfast.engine.rehearse.circumstances import MISSING_KEY, Advice, Circumstances, describe_function, listed
 from holdfast.engine.rehearse.column_advice import advise_column
 from holdfast.engine.rehearse.naming import CODE, GENERIC, OURS, split_sentences
 from holdfast.engine.rehearse.reward_advice import advise_reward
 from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
-MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 DATA: Final = "dataset-"
 SYNTAX: Final = ("SyntaxError", "IndentationError", "TabError")
 UNWRITABLE: Final = re.compile(r"^TypeError: Object of type (\w+) is not JSON serializable")
@@ -185,7 +184,7 @@ def _named(line: FailingLine) -> str:
 
 def _environment(about: Circumstances) -> Iterator[Advice]:
     """Yield the variable that a script reads and that is not set."""
-    missing = MISSING.match(about.error)
+    missing = MISSING_KEY.match(about.error)
     if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
         how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {quote(about.target)}`"
         yield Advice(

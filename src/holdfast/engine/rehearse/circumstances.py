@@ -1,5 +1,6 @@
 """What is known of a failed rehearsal beside its class, and what is said of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from holdfast.core.nearest import nearest
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
+MISSING_KEY: Final = re.compile(r"^KeyError: '([^']+)'")
 LISTED: Final = 8
 """Choices that are listed where none is near."""
 

@@ -6,17 +6,23 @@ from typing import Final
 
 from holdfast.core.nearest import nearest
 from holdfast.core.notebook import is_notebook
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, instead_of, listed
+from holdfast.engine.rehearse.circumstances import (
+    MISSING_KEY,
+    Advice,
+    Circumstances,
+    describe_function,
+    instead_of,
+    listed,
+)
 from holdfast.engine.rehearse.column_changes import find_column_change
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
-MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 COLLATOR: Final = "collator"
 
 
 def advise_column(name: str, about: Circumstances) -> Iterator[Advice]:
     """Yield the column that is requested, beside those that there are."""
-    missing = MISSING.match(about.error)
+    missing = MISSING_KEY.match(about.error)
     if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
         return
     column = missing[1]

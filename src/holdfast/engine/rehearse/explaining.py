@@ -21,7 +21,7 @@ from holdfast.engine.rehearse.keywords import find_argument, find_argument_in_wo
 from holdfast.engine.rehearse.labelling import find_labelling
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning, find_rewarding
-from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
+from holdfast.engine.rehearse.tracebacks import FRAME, Cells, FailingLine, find_failing_line
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
 """A line that points into the one above it, or stands between two exceptions."""
@@ -40,7 +40,6 @@ LABELLED: Final = frozenset({MASKED, "labels-misaligned", "padding-in-loss"})
 """The class of a training without labels."""
 CONFIG: Final = "config"
 """Phase of the classes that are about settings."""
-IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +306,7 @@ def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
 
 def _saying_lines(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     code = _code_lines(traceback) if traceback else set[str]()
-    kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
+    kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or FRAME.match(each.text))]
     return [each for each in kept if each.text.strip() not in code]
 
 

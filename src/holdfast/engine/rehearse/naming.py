@@ -12,6 +12,7 @@ from holdfast.core.log import Frame
 from holdfast.core.rehearsal import PartResult, StageName
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.hangs import find_hang
+from holdfast.engine.rehearse.circumstances import MISSING_KEY
 from holdfast.signatures import all_signatures
 
 SURE: Final = 0.5
@@ -20,7 +21,6 @@ CODE: Final = "user-code-error"
 NO_NETWORK: Final = "no-network-on-node"
 PRINTED: Final = {"stdout.log": 2, "stderr.log": 1}
 """How many of the last lines of what a script printed are shown where it ended itself."""
-MISSING: Final = re.compile(r"KeyError: '([^']+)'")
 TWO_STOPS: Final = re.compile(r"(?<!\.)\.\.(?!\.)")
 """What a library's sentence with its full stop leaves at the end of ours."""
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
@@ -94,7 +94,7 @@ def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[s
     """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
     because = because_of(played)
     yield from _file_causes(name, because, stage)
-    if missing := MISSING.fullmatch(because):
+    if missing := MISSING_KEY.fullmatch(because):
         yield from _column_causes(name, missing[1], played, stage)
     yield from _training_causes(name, because, played)
     if name == "framework-version-incompatible":

@@ -1,9 +1,9 @@
 """The attempt's one file: the runtime, then the script as it was given, then the call that starts it."""
 
-import ast
 import re
 
 from holdfast.core.script_header import find_header
+from holdfast.engine.script.python_source import spells
 
 # Readers of such blocks know nothing of Python: one that starts a line would count, in a string too.
 BLOCK = re.compile(r"^(?=# /// )", re.MULTILINE)
@@ -47,14 +47,6 @@ def render_text(text: str) -> str:
 
 def _literal(text: str) -> str:
     for quotes in ("'''", '"""'):
-        if quotes not in text and _stands_for(literal := f"r{quotes}{text}{quotes}", text):
+        if quotes not in text and spells(literal := f"r{quotes}{text}{quotes}", text):
             return literal
     return repr(text)
-
-
-def _stands_for(literal: str, text: str) -> bool:
-    """Whether a literal is the text: not if that ends in a backslash or a quote, or has carriage returns."""
-    try:
-        return bool(ast.literal_eval(literal) == text)
-    except (SyntaxError, ValueError):
-        return False

@@ -48,7 +48,7 @@ def render_block(text: str) -> str:
     """Return an expression for a text of many lines: as it stands between raw quotes, where Python can read it so."""
     for quotes in ('"""', "'''"):
         block = f"r{quotes}\n{text}{quotes}"
-        if _spells(block, "\n" + text) and not _holds_header(text):
+        if spells(block, "\n" + text) and not _holds_header(text):
             return f"{block}[1:]"
     lines = [_render_scalar(line) for line in text.splitlines(keepends=True)]
     return "\n".join(["(", *(" " * 2 * INDENT + line for line in lines), " " * INDENT + ")"]) if lines else '""'
@@ -104,7 +104,8 @@ def _double_quoted(literal: str) -> str:
     return f'"{literal[1:-1]}"' if literal[0] == "'" and '"' not in literal else literal
 
 
-def _spells(expression: str, text: str) -> bool:
+def spells(expression: str, text: str) -> bool:
+    """True if an expression is a literal of the text: not if that ends in a backslash or a quote, or has carriage returns."""
     try:
         return bool(ast.literal_eval(expression) == text)
     except (SyntaxError, ValueError):

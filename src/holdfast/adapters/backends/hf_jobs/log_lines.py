@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
+from holdfast.adapters.hub.repos import parse_time
 from holdfast.core.json_text import parse_json
 
 STARTED: Final = "===== Job started"
@@ -115,17 +115,9 @@ class LogReplay:
 
     def add(self, line: LogLine) -> None:
         """Add the next line of the connection."""
-        at_s = _seconds(line.time)
+        at_s = parse_time(line.time)
         at_s = self._latest_s if at_s < self._latest_s - SHUFFLED_S else at_s
         self._latest_s = max(self._latest_s, at_s)
         self._seen[line] += 1
         if self._seen[line] > self._log.count_of(line):
             self._log.insert(at_s, line)
-
-
-def _seconds(time: str) -> float:
-    """Return the Unix time of a moment as the Hub writes it, 0 if it is none."""
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
-        return 0.0
