@@ -22,7 +22,7 @@ def replay_history(events: Iterable[Event], *, expandable: bool) -> dict[str, Pe
             phase = str(value)
             if phase == EMPTIED:
                 allocator.empty_cache()
-            allocator.reset_peaks()
+            allocator.most_allocated, allocator.most_reserved = allocator.allocated, allocator.reserved
         elif kind == "+":
             blocks.append(allocator.allocate(int(value)))
         else:

@@ -29,7 +29,6 @@ from tests.helpers.hostile_inputs import (
 )
 
 ROOT: Final = Path(__file__).parent.parent.parent
-EXAMPLES: Final = ROOT / "examples"
 SCRIPT: Final = (
     'from trl import SFTConfig, SFTTrainer\nSFTTrainer("m", SFTConfig(output_dir="o", learning_rate=1e-5))\n'
 )

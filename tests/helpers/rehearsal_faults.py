@@ -3,7 +3,6 @@
 from tests.helpers.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
 from tests.helpers.rehearsal_late_faults import ENDS, HUB, OTHERS, STEPS
 
-TALK = f'"messages": [{CHAT}, {ANSWER}]'
 TOKENIZER = 'tokenizer = AutoTokenizer.from_pretrained("work/tiny")\n'
 ADDED = (
     TOKENIZER

@@ -4,7 +4,6 @@ from tests.helpers.rehearsal_green_rows import DOUBTED_ROWS, ROWS
 from tests.helpers.rehearsal_green_settings import DOUBTED_SETTINGS, SETTINGS
 from tests.helpers.rehearsal_jobs import Job, job, plain
 
-HEADLINE = '"text": f"{i} plus 1 equals {i + 1}."'
 TINY = 'AutoModelForCausalLM.from_pretrained("work/tiny")'
 OWN_LOSS = """
 class Own(SFTTrainer):

@@ -9,10 +9,6 @@ ScalarName = Literal[
 ]
 """Scalars. `json` is a column whose rows differ in type, as datasets 5 has it; `null` one without any value."""
 
-WORDS: Final[frozenset[str]] = frozenset(
-    ("string", "integer", "float", "boolean", "null", "binary", "time", "image", "audio", "video", "json", "other")
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Scalar:

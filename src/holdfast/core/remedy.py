@@ -1,6 +1,6 @@
 """Remedies: what is changed in a job, after a failure of known cause, so that its run can go on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -8,9 +8,6 @@ Permission = Literal[
     "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once", "killed"
 ]
 """A kind of change that a job permits, or not, under `recover.allow`."""
-PERMISSIONS: Final[Sequence[Permission]] = (
-    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once", "killed",
-)  # fmt: skip
 Kept = Literal["effective_batch", "data_order", "optimizer", "learning_rate"]
 """What a remedy leaves as it was: rows of an optimizer step, their order, the optimizer and its state, the schedule."""
 ALL_KEPT: Final[tuple[Kept, ...]] = ("effective_batch", "data_order", "optimizer", "learning_rate")

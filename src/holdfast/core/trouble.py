@@ -1,7 +1,7 @@
 """Signs of trouble in a training that goes on: nothing is ended for them, but a person may want to know."""
 
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Literal
 
 TroubleKind = Literal[
     "no-progress",
@@ -16,7 +16,6 @@ TroubleKind = Literal[
     "disk-fills",
 ]
 """Kinds of signs of trouble."""
-TROUBLE_KINDS: Final[tuple[TroubleKind, ...]] = get_args(TroubleKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,6 @@ from tests.app.run.test_run import JOB, ROWS
 from tests.helpers.run_place import PATIENCE_S, Place
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
-ROOT = Path(__file__).parents[3]
 pytestmark = [pytest.mark.train, pytest.mark.long]
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from holdfast.engine.plan.allocator import CachingAllocator, simulate
 from holdfast.engine.plan.blocks import Block
 
-KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 
 

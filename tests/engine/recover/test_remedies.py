@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from holdfast.core.diagnosis import Remedy
 from holdfast.core.event import Diagnosed, Event, Remedied, Reported
 from holdfast.core.event_json import event_from_json, event_to_json
-from holdfast.core.remedy import PERMISSIONS
+from holdfast.core.remedy import Permission
 from holdfast.core.run_state import RunState
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.policy import decide
@@ -20,7 +20,7 @@ from tests.helpers.failed_jobs import diagnosed, failed, make_job, plan_of
 
 NOT_PERMITTED = "`recover.allow` does not permit what may help"
 TRAIN, EVAL = "cuda-oom-train-step", "cuda-oom-eval"
-EVERYTHING: dict[str, Any] = {"recover": {"attempts": 9, "allow": [*PERMISSIONS]}}
+EVERYTHING: dict[str, Any] = {"recover": {"attempts": 9, "allow": [*get_args(Permission)]}}
 NEVER = (
     "method",
     "model.path",

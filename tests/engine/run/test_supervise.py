@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.trouble import TROUBLE_KINDS, Trouble
+from holdfast.core.trouble import Trouble, TroubleKind
 from holdfast.engine.run.actions import Close, EvaluateModel, ExportModel, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
@@ -161,7 +161,10 @@ def test_every_push_that_is_lost_is_named() -> None:
     )
     state = fold([ASKED, *STARTED, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0), *lost])
 
-    assert verdict(state) == (RunStage.FAILED, "training reached its end, but a/b is empty; c/d is empty")
+    assert verdict(state, stall_limit_s=None) == (
+        RunStage.FAILED,
+        "training reached its end, but a/b is empty; c/d is empty",
+    )
 
 
 def test_an_unknown_answer_never_ends_anything() -> None:
@@ -930,7 +933,9 @@ EVENTS = st.lists(
             TroubleNoted,
             at_s=st.floats(0, 9),
             attempt=st.integers(1, 3),
-            trouble=st.builds(Trouble, kind=st.sampled_from(TROUBLE_KINDS), text=st.text(), step=st.integers(0, 9)),
+            trouble=st.builds(
+                Trouble, kind=st.sampled_from(get_args(TroubleKind)), text=st.text(), step=st.integers(0, 9)
+            ),
         ),
         st.builds(Delivered, at_s=st.floats(0, 9), repository=st.text(), verdict=st.just("missing"), because=st.text()),
     ),

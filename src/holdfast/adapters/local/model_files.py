@@ -19,8 +19,6 @@ TEMPLATE: Final = "chat_template.jinja"
 PROCESSOR_TEMPLATE: Final = "chat_template.json"
 WHOLE: Final = "model.safetensors"
 INDEX: Final = "model.safetensors.index.json"
-WEIGHTS: Final = (WHOLE, INDEX, "pytorch_model.bin", "pytorch_model.bin.index.json")
-"""Where `from_pretrained` looks for weights, the first that is there."""
 PROCESSORS: Final = frozenset({"processor_config.json", "preprocessor_config.json"})
 LFS: Final = "version https://git-lfs"
 """How a file begins that stands for another one in Git, until that is fetched."""

@@ -67,10 +67,6 @@ class CachingAllocator:
         """Give back all that is wholly free: segments, and pages of those that expand."""
         self.reserved -= sum(pool.give_back() for pool in self._pools.values())
 
-    def reset_peaks(self) -> None:
-        """Begin anew to look for the most that is allocated and reserved."""
-        self.most_allocated, self.most_reserved = self.allocated, self.reserved
-
     def _new_block(self, pool: SegmentPool, size: int) -> Block:
         """Reserve a block; of a full card, give back first what is free."""
         if self.capacity and self.reserved + pool.missing(size) > self.capacity:

@@ -14,7 +14,6 @@ QKV: Final = ("q_proj", "k_proj", "v_proj")
 VISION_OUT: Final = "out_proj"
 VISION_MLP: Final = ("fc1", "fc2")
 """Projections of SigLIP beside those of queries, keys and values. Source: transformers 5.23 modeling_siglip.py."""
-LATENT: Final = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj")
 FUSED: Final[Mapping[str, tuple[str, ...]]] = {"qkv_proj": QKV, "gate_up_proj": ("gate_proj", "up_proj")}
 """Names under which some types hold several projections as one."""
 

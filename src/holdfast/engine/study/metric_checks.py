@@ -10,7 +10,6 @@ from holdfast.core.numbers import is_count
 from holdfast.core.study import Study, StudyMetric
 from holdfast.engine.units import render_counted
 
-LOGGED: Final = ("train_loss", "loss")
 TRAINED: Final = "train_loss"
 PREFIX: Final = "eval_"
 
