@@ -89,7 +89,7 @@ def alone(kind: str, rows: int) -> float:
     truth = combine(metric.combination, draw(random, MANY).sum(axis=0, keepdims=True))[0]
     held = 0
     for _ in range(EVALUATIONS):
-        figure = figure_of(metric, draw(random, rows))
+        figure = figure_of(metric, draw(random, rows), clusters=None)
         held += figure.low is not None and figure.high is not None and figure.low <= truth <= figure.high
     return held / EVALUATIONS
 

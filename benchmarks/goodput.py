@@ -156,7 +156,10 @@ class SimulatedRun:
                 name, sure = CAUSES[self._failure]
                 at: dict[str, Any] = {"at_s": self.now_s, "attempt": self.attempts}
                 return decide(
-                    Diagnosed(**at, name=name, title=name, retry="yes", confidence=sure), self.state, attempts
+                    Diagnosed(**at, name=name, title=name, retry="yes", confidence=sure),
+                    self.state,
+                    attempts,
+                    plan=None,
                 )
             case _:
                 return ()

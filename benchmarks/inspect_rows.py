@@ -32,11 +32,11 @@ BOUND_S, BOUND_MB, BOUND_RATIO = 60, 2000, 5
 def judge_with_holdfast(path: Path) -> dict[str, int]:
     """Return how many rows have each kind of damage."""
     from holdfast.adapters.rows.opening import open_rows
-    from holdfast.catalog.formats import recognise
+    from holdfast.catalog.formats import DEFAULTS, recognise
     from holdfast.engine.scan import scan_rows
 
     rows = open_rows(path)
-    scan = scan_rows(rows, recognise(rows.columns), method="sft")
+    scan = scan_rows(rows, recognise(rows.columns), method="sft", settings=DEFAULTS, eval_rows=None)
     return {f"{marked.mark} {marked.detail}".strip(): marked.count for marked in scan.marked}
 
 

@@ -100,7 +100,7 @@ def alone_on_texts(tokenizer: Any, rows: list[dict[str, Any]]) -> int:
 
 def ours(tokenizer: LoadedTokenizer, frames: list[Batch], recipe: Recipe) -> int:
     """Tokenize and count."""
-    told = tokenize_rows(frames, tokenizer, recipe)
+    told = tokenize_rows(frames, tokenizer, recipe, of=None, limit=None)
     return round(told.lengths.mean * told.rows)
 
 

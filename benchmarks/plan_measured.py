@@ -78,7 +78,7 @@ class MeasuredRun:
     @property
     def predicted_seconds(self) -> Interval:
         """What `plan` says of a step's time."""
-        return step_seconds(self.step, _ceilings(self.row))
+        return step_seconds(self.step, _ceilings(self.row), lengths=None)
 
 
 def _ceilings(row: Row) -> GpuCeilings:

@@ -205,7 +205,7 @@ def print_speeds(scored: Sequence[Scored]) -> None:
     """Print the error of the time of a step, by the tokens per second that were published. All are of A100 cards."""
     ceilings = load_ceilings()[CARD]
     ratios = sorted(
-        each.step.tokens / step_seconds(each.step, ceilings).value / each.row["tokens_per_s_per_gpu"] - 1
+        each.step.tokens / step_seconds(each.step, ceilings, lengths=None).value / each.row["tokens_per_s_per_gpu"] - 1
         for each in scored
         if each.row["tokens_per_s_per_gpu"]
     )

@@ -29,7 +29,16 @@ def step_of(point: Point) -> TrainingStep:
     model = load_models()[point.model]
     facts = ModelFacts(files=frozenset(), config=model.config, parameters={"BF16": model.parameters})
     job = Document(path="job.yaml", kind="job", values=job_of(point))
-    question = ask_plan(job, stack_api(), NO_MACHINE, prices=table_prices(), model=lambda: facts, dataset=Dataset)
+    question = ask_plan(
+        job,
+        stack_api(),
+        NO_MACHINE,
+        prices=table_prices(),
+        model=lambda: facts,
+        dataset=Dataset,
+        rehearsed=None,
+        lengths=None,
+    )
     step, _ = question.read_step(job, Sharding())
     if step.rollout:
         rollout = replace(step.rollout, prompt=point.length - COMPLETION)

@@ -79,7 +79,11 @@ def _answers(requests: Sequence[TraceRequest]) -> dict[str, TraceAnswer]:
     for start in range(0, len(keys), BATCH):
         part = keys[start : start + BATCH]
         found |= dict(
-            zip(part, trace_steps([every[key] for key in part], [sys.executable], limit_s=LIMIT_S), strict=True)
+            zip(
+                part,
+                trace_steps([every[key] for key in part], [sys.executable], limit_s=LIMIT_S, header=""),
+                strict=True,
+            )
         )
         print(f"traced {len(found)} of {len(keys)}", file=sys.stderr)
     return found

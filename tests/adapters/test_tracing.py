@@ -18,6 +18,6 @@ from tests.helpers.traced_steps import small_request
     ],
 )
 def test_each_request_gets_the_reason_why_there_is_no_trace(words: Sequence[str], limit_s: float, problem: str) -> None:
-    answers = trace_steps([small_request(layers=2), small_request(layers=3)], words, limit_s=limit_s)
+    answers = trace_steps([small_request(layers=2), small_request(layers=3)], words, limit_s=limit_s, header="")
     assert [problem in each.problem for each in answers] == [True, True]
     assert not answers[0].events

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.catalog.formats import ColumnSettings, form_of, judge, read_columns, recognise, settle, types_of_rows
+from holdfast.catalog.formats import (
+    DEFAULTS,
+    ColumnSettings,
+    form_of,
+    judge,
+    read_columns,
+    recognise,
+    settle,
+    types_of_rows,
+)
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
@@ -163,7 +172,7 @@ def test_types_come_from_rows() -> None:
     assert form_of(settle({"messages": None}, rows)["messages"]) == "chat"
     assert form_of(settle({"messages": Scalar("json")}, rows)["messages"]) == "chat"
     assert settle({"messages": STRING}, rows) == {"messages": STRING}
-    assert settle({"messages": None}) == {"messages": None}
+    assert settle({"messages": None}, samples=()) == {"messages": None}
 
 
 def test_types_of_rows() -> None:
@@ -198,7 +207,7 @@ def test_types_of_rows() -> None:
 )
 def test_read_columns(method: str, name: str, read: tuple[str, ...]) -> None:
     """The columns that a trainer reads are those in which a bad row would be met."""
-    assert read_columns(method, types_of_rows([DATA[name]])) == read
+    assert read_columns(method, types_of_rows([DATA[name]]), settings=DEFAULTS) == read
 
 
 def test_read_solution() -> None:

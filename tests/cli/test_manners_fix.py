@@ -321,7 +321,7 @@ def test_two_fixes_never_write_over_one_another(
     assert made(finding(Set("a", 1)), comment) == expected
     assert made(comment, finding(Set("a", 1))) == expected
     findings = finding(Set("a", 1)), finding(Set("a", 2), document=twin)
-    result = combine_fixes(findings, in_twin)
+    result = combine_fixes(findings, in_twin, unsafe=False)
     assert (len(result.fixed), len(result.edits)) == ((2, 2) if together else (1, 1))
 
 
@@ -348,7 +348,7 @@ def test_fixes_that_rewrite_one_call_are_one_edit() -> None:
     for line in (2, 3):
         edit = TextEdit((line, 1), (line, 9), "")
         findings.append(Finding("a", "a comment", fix=Fix("take it out", (), text_edits=(edit,)), document=DOCUMENT))
-    result = combine_fixes(findings, rewrite)
+    result = combine_fixes(findings, rewrite, unsafe=False)
 
     assert len(result.fixed) == 4
     assert [edit.text for edit in result.edits] == [f"{Set('a', 1)!r} and {Set('b', 2)!r}", "", ""]

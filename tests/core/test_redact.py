@@ -193,7 +193,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_values_without_secrets_stay_as_they_are(value: object) -> None:
     """Whatever JSON they hold."""
-    assert redact_parts(value) == value
+    assert redact_parts(value, secrets=()) == value
 
 
 @given(

@@ -5,13 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity, any_step
-from holdfast.core.event import Event, Liveness, Reported
+from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.event import Diagnosed, Event, Liveness, Reported
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")
+
+
+def any_step(_: int) -> bool:
+    return True
+
+
+def undiagnosed(run: object, attempt: int, now_s: float) -> Diagnosed:  # noqa: ARG001 - the run decides nothing
+    """Stand-in for `diagnose_attempt` that finds no cause."""
+    return Diagnosed(at_s=now_s, attempt=attempt)
 
 
 class FakeStore:

@@ -106,4 +106,4 @@ def one_cell(text: str) -> str:
 
 
 def read_cells(text: str) -> tuple[Document, ...]:
-    return read_notebook(text, "train.ipynb")
+    return read_notebook(text, "train.ipynb", beside=None)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from holdfast.adapters.rows.types import type_of_dtype
-from holdfast.catalog.formats import recognise
+from holdfast.catalog.formats import DEFAULTS, recognise
 from holdfast.core.columns import Type
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Skip
@@ -56,9 +56,11 @@ def shape_of(rows: FakeRows) -> Shape:
 
 def scan(rows: Sequence[Row], method: str | None = None, evaluated: Sequence[Row] | None = None) -> Scan:
     """What is found in some rows."""
-    given = FakeRows.of(rows)
-    other = FakeRows.of(evaluated) if evaluated is not None else None
-    return scan_rows(given, shape_of(given), eval_rows=other, method=method)
+    return scan_frame(FakeRows.of(rows), method, FakeRows.of(evaluated) if evaluated is not None else None)
+
+
+def scan_frame(rows: FakeRows, method: str | None = "sft", evaluated: FakeRows | None = None) -> Scan:
+    return scan_rows(rows, shape_of(rows), eval_rows=evaluated, method=method, settings=DEFAULTS)
 
 
 def findings(found: Scan, method: str | None = None, **job: Any) -> list[Finding]:

@@ -31,5 +31,5 @@ def small_request(**changes: Any) -> TraceRequest:
 
 def trace_all(requests: Mapping[str, TraceRequest]) -> dict[str, TraceAnswer]:
     """Return the trace of each step by its name."""
-    answers = trace_steps(list(requests.values()), [sys.executable], limit_s=280)
+    answers = trace_steps(list(requests.values()), [sys.executable], limit_s=280, header="")
     return dict(zip(requests, answers, strict=True))

@@ -26,6 +26,7 @@ from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.payload import runtime
+from tests.helpers.fakes import any_step
 from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
@@ -178,7 +179,7 @@ class Trainings:
 
     def resume(self, ended: Ended, folder: Path) -> Ended:
         """Continue as a second attempt of the run would: same output folder, newest whole checkpoint."""
-        checkpoint, _ = newest_whole(ended.out)
+        checkpoint, _ = newest_whole(ended.out, usable=any_step)
         return self._attempt(folder, ended.out, {"HOLDFAST_RESUME": str(checkpoint)})
 
     def _attempt(self, folder: Path, out: Path, variables: dict[str, str]) -> Ended:
@@ -405,7 +406,7 @@ def test_a_killed_training_continues_from_the_last_whole_checkpoint(
     """The one that was being written is passed over; and no older one is deleted before its successor is whole."""
     assert killed.exit_code == -signal.SIGKILL
     assert killed.events[-1]["event"] != "end"
-    whole, passed_over = newest_whole(killed.out)
+    whole, passed_over = newest_whole(killed.out, usable=any_step)
     assert whole == killed.out / "checkpoint-5"
     assert [(each.step, each.verdict) for each in passed_over] == [(10, "unverifiable")]
 

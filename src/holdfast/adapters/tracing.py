@@ -18,7 +18,7 @@ LAST_LINE: Final = 1
 
 
 def trace_steps(
-    requests: Sequence[TraceRequest], words: Sequence[str], *, header: str = "", limit_s: float = LIMIT_S
+    requests: Sequence[TraceRequest], words: Sequence[str], *, header: str, limit_s: float = LIMIT_S
 ) -> tuple[TraceAnswer, ...]:
     """Return the trace of each step; where there is none, the answer says why.
 

@@ -66,11 +66,6 @@ class Manifest:
     files: Mapping[str, PromisedFile]
 
 
-def any_step(_: int) -> bool:
-    """Return that the checkpoint of a step may be continued from, whichever it is."""
-    return True
-
-
 def parse_manifest(text: str) -> Manifest:
     """Return the manifest that a text is.
 

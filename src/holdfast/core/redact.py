@@ -127,7 +127,7 @@ def redact(text: str, secrets: Iterable[str] = (), hide: Hide = _hidden) -> str:
     return text
 
 
-def redact_parts(value: Any, secrets: Iterable[str] = (), hide: Hide = _hidden) -> Any:
+def redact_parts(value: Any, secrets: Iterable[str], hide: Hide = _hidden) -> Any:
     """Return a value of lists, mappings and texts without secrets; what is no text stays as it is."""
     if isinstance(value, str):
         return redact(value, secrets, hide)

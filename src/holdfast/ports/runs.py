@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity, any_step
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.plan import Attempt
 from holdfast.core.remote_jobs import RemoteJobs
@@ -167,7 +167,7 @@ class AttemptOutput(Protocol):
         ...
 
     def newest_checkpoint(
-        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool] = any_step
+        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool]
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest checkpoint that the run can resume from, and the newer ones that are not whole.
 

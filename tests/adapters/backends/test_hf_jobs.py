@@ -21,6 +21,7 @@ from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from tests.adapters.backends.harnesses import Followed, HfJobsHarness, make_attempt
+from tests.helpers.fakes import any_step
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"  # noqa: S105 - of nobody
 SHORT = "from holdfast_runtime import attempt; attempt.write('start'); print('done')"
@@ -487,7 +488,7 @@ def test_only_a_checkpoint_that_arrived_whole_is_resumed(harness: HfJobsHarness,
     followed.until(lambda _: any(path.endswith("checkpoint-8/holdfast-manifest.json") for path in list(files)))
     harness.lose_machine(followed.id)
     followed.to_its_end()
-    newest, passed_over = followed.output.newest_checkpoint(followed.state, ())
+    newest, passed_over = followed.output.newest_checkpoint(followed.state, (), any_step)
     run = followed.folder
     resumed = replace(make_attempt(tmp_path, SHORT, number=2), resume_from=newest)
     second = Followed.submit(harness, resumed)

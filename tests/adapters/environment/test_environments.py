@@ -50,7 +50,7 @@ def test_this_environment_serves_where_it_has_what_a_training_needs(tmp_path: Pa
 def test_it_is_said_what_this_environment_lacks_and_what_it_has_instead(declared: str, because: str) -> None:
     source = HEADER.format(declared)
     words = select_interpreter("train.py", source, {})
-    assert reason_for_uv("train.py", source, words) == because
+    assert reason_for_uv("train.py", source, words, added=()) == because
 
 
 def test_a_project_gets_what_it_declares(tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_declared_packages_that_this_environment_lacks_are_known_by_their_module
     dependencies: str, modules: list[str]
 ) -> None:
     """With `--here`, or where the declared environment cannot be made, the job has them and this machine has not."""
-    assert list(find_modules_elsewhere("train.py", HEADER.format(dependencies))) == modules
+    assert list(find_modules_elsewhere("train.py", HEADER.format(dependencies), added=())) == modules
 
 
 @pytest.mark.train
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="this environment has it")
 def test_extras_name_packages_too() -> None:
     """`trl[vllm]` asks for vllm."""
-    assert "vllm" in find_modules_elsewhere("train.py", HEADER.format("trl[vllm]"))
+    assert "vllm" in find_modules_elsewhere("train.py", HEADER.format("trl[vllm]"), added=())

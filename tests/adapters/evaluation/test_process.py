@@ -68,7 +68,7 @@ def doing(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Works
     # A crash left two rows done, and a line half written.
     Path(works["resumed"].out).write_text('{"row": 0, "text": "kept"}\n{"row": 4, "text": "kept"}\n{"row": 1, "te')
     with evaluations_forked():
-        return works, do_work(source(models / "tiny"), list(works.values()), lambda _: None)
+        return works, do_work(source(models / "tiny"), list(works.values()), lambda _: None, offline=False)
 
 
 @pytest.mark.parametrize("name", ["greedy", "sampled"])
@@ -162,13 +162,13 @@ def test_models_that_give_nothing(
     work = work_of(tmp_path, "scored", "score", PAIRS[:2])
     if what is None:
         with evaluations_forked():
-            report = do_work(source(models / name), [work], lambda _: None)
+            report = do_work(source(models / name), [work], lambda _: None, offline=False)
         assert report.failed["scored"].name == "nan-loss-silent-success"
         assert "NaN" in report.failed["scored"].because
         return
     model = source(models / "tiny", **{key: str(models / value) for key, value in more.items()})
     with evaluations_forked(), pytest.raises(SourceError, match=what):
-        do_work(model, [work], lambda _: None)
+        do_work(model, [work], lambda _: None, offline=False)
 
 
 @pytest.mark.long
@@ -185,7 +185,7 @@ def test_a_process_that_is_killed_takes_one_dataset_with_it(models: Path, tmp_pa
                 if "holdfast.payload.evaluate" in child.cmdline():
                     child.kill()
 
-    report = do_work(source(models / "tiny"), [killed, other], kill)
+    report = do_work(source(models / "tiny"), [killed, other], kill, offline=False)
 
     assert report.failed["killed"].name == "cpu-ram-oom-kill"
     assert report.done == {"other"}

@@ -42,7 +42,7 @@ SFTTrainer("acme/small", args=SFTConfig(push_to_hub=True, hub_model_id="me/out")
 def facts_of(text: str, hub: FakeHub, *folders: Path) -> HubFacts:
     """Return the facts of a script."""
     (document,) = read_script(text, "train.py")
-    return HubFacts(document, ReferenceResolver(LocalFolders(folders), lambda: hub))
+    return HubFacts(document, ReferenceResolver(LocalFolders(folders, walked=False), lambda: hub, waits=True))
 
 
 def about_account(account: Account) -> Iterator[Finding]:
@@ -112,7 +112,7 @@ def test_a_folder_without_a_training_split_is_no_fault_where_none_is_asked_for(t
     """`load_dataset` of such a folder gives what there is."""
     (tmp_path / "rows").mkdir()
     (tmp_path / "rows" / "test.jsonl").write_text('{"text": "a"}\n')
-    here = LocalFolders([tmp_path])
+    here = LocalFolders([tmp_path], walked=False)
     asked = Reference(role="dataset", name="rows", key="x", repo_kind="dataset")
     found = here.dataset(asked)
 
@@ -165,7 +165,9 @@ def test_facts_are_waited_for_together() -> None:
 def test_a_hub_that_may_not_be_asked_gives_each_its_reason() -> None:
     """Every question has one answer: why not."""
     (document,) = read_script(SCRIPT, "train.py")
-    facts = HubFacts(document, ReferenceResolver(LocalFolders([]), lambda: OfflineHub("offline")))
+    facts = HubFacts(
+        document, ReferenceResolver(LocalFolders([], walked=False), lambda: OfflineHub("offline"), waits=True)
+    )
     lists = (facts.datasets, facts.models, facts.repo_files, facts.targets)
 
     assert {seen.because for each in lists for seen in each} == {"offline"}

@@ -21,7 +21,7 @@ def notebook(*cells: str | list[str], **extra: Any) -> str:
 
 
 def read(*cells: str | list[str], **extra: Any) -> Document:
-    (document,) = read_notebook(notebook(*cells, **extra), "train.ipynb")
+    (document,) = read_notebook(notebook(*cells, **extra), "train.ipynb", beside=None)
     return document
 
 
@@ -70,7 +70,7 @@ def test_an_old_notebook_is_read() -> None:
             "nbformat": 3,
         }
     )
-    assert read_notebook(text, "x.ipynb")[0].imports[0].module == "trl"
+    assert read_notebook(text, "x.ipynb", beside=None)[0].imports[0].module == "trl"
 
 
 @pytest.mark.parametrize("language", ["julia", "R"])
@@ -106,7 +106,7 @@ def test_a_syntax_error_is_said_with_its_cell() -> None:
 )
 def test_what_is_no_notebook_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="notebook"):
-        read_notebook(text, "x.ipynb")
+        read_notebook(text, "x.ipynb", beside=None)
 
 
 JSON = st.recursive(
@@ -128,7 +128,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_is_read_or_refused(value: Any) -> None:
     try:
-        read_notebook(json.dumps(value), "x.ipynb")
+        read_notebook(json.dumps(value), "x.ipynb", beside=None)
     except UsageError as error:
         assert error.what  # noqa: PT017 - either way is right
 
@@ -143,7 +143,7 @@ def test_a_cell_that_is_indented_as_a_whole_is_read_as_ipython_does() -> None:
     cell = "    from trl import SFTConfig\n    args = SFTConfig('out',\n                     max_seq_length=512)\n"
     text = json.dumps({"cells": [{"cell_type": "code", "source": cell}]})
 
-    (document,) = read_notebook(text, "n.ipynb")
+    (document,) = read_notebook(text, "n.ipynb", beside=None)
     (edit,) = place_edits(document, [Rename("calls.0.max_seq_length", "max_length")])
     (gone,) = place_edits(document, [Remove("calls.0.max_seq_length")])
 

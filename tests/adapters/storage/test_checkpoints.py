@@ -22,6 +22,7 @@ from holdfast.engine.run.answers import verify_result
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
 from holdfast.results import to_json
 from tests.helpers.checkpoints import WEIGHTS, save_checkpoint, save_safetensors
+from tests.helpers.fakes import any_step
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_a_manifest_alone_is_no_damage(checkpoint: Path) -> None:
     found = verify_checkpoint(checkpoint)
 
     assert (found.verdict, found.step, [each.file for each in found.problems]) == ("unverifiable", 5, [MANIFEST])
-    assert newest_whole(checkpoint.parent)[0] == older
+    assert newest_whole(checkpoint.parent, usable=any_step)[0] == older
 
 
 def test_a_truncated_file_is_told_with_its_sizes(checkpoint: Path) -> None:
@@ -138,7 +139,7 @@ def test_a_manifest_that_leaves_a_file_out_does_not_vouch_for_it(checkpoint: Pat
 
     assert found.verdict == "damaged"
     assert CheckpointProblem(name, "not in the manifest") in found.problems
-    assert newest_whole(checkpoint.parent)[0] is None
+    assert newest_whole(checkpoint.parent, usable=any_step)[0] is None
 
 
 def test_a_file_beside_the_model_is_no_damage(checkpoint: Path) -> None:
@@ -157,7 +158,7 @@ def test_a_manifest_of_another_checkpoint_is_damage(checkpoint: Path) -> None:
 
     assert (found.verdict, found.problems[0].file) == ("damaged", MANIFEST)
     assert "step 5" in found.problems[0].message
-    assert newest_whole(checkpoint.parent)[0] == checkpoint
+    assert newest_whole(checkpoint.parent, usable=any_step)[0] == checkpoint
 
 
 @pytest.mark.parametrize("sealed", [True, False])
@@ -287,7 +288,7 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
     (tmp_path / "checkpoint-best").mkdir()
     (tmp_path / "checkpoint-40").write_text("a file")
 
-    found, passed_over = newest_whole(tmp_path)
+    found, passed_over = newest_whole(tmp_path, usable=any_step)
 
     assert found == whole
     assert [(each.step, each.verdict) for each in passed_over] == [(30, "whole"), (20, "damaged"), (10, "unverifiable")]
@@ -298,8 +299,8 @@ def test_with_nothing_whole_there_is_none(tmp_path: Path) -> None:
     """Nor in a folder that does not exist."""
     shutil.rmtree(save_checkpoint(tmp_path, 5) / "adapter")
 
-    assert newest_whole(tmp_path)[0] is None
-    assert newest_whole(tmp_path / "nothing") == (None, [])
+    assert newest_whole(tmp_path, usable=any_step)[0] is None
+    assert newest_whole(tmp_path / "nothing", usable=any_step) == (None, [])
 
 
 def test_a_model_is_sealed_without_what_grows_beside_it(checkpoint: Path) -> None:
@@ -355,7 +356,7 @@ def test_what_is_missing_for_a_resumption_is_told(checkpoint: Path) -> None:
     (checkpoint / "optimizer.pt").unlink()
     seal(checkpoint, stamps_of(checkpoint), step=5, world_size=1)
 
-    _, ((found),) = newest_whole(checkpoint.parent)
+    _, ((found),) = newest_whole(checkpoint.parent, usable=any_step)
     assert [(each.file, each.message) for each in found.problems] == [
         ("optimizer.pt", "missing: training cannot resume")
     ]

@@ -150,7 +150,7 @@ def test_one_process_supervises_a_run(tmp_path: Path) -> None:
 def test_a_growing_file_is_read_once(tmp_path: Path) -> None:
     """Each call gives what came since the last one; before there is a file, nothing."""
     path = tmp_path / "log"
-    tail = Tail(path)
+    tail = Tail(path, past=True)
     read = [tail.read()]
     for text in (b"one\n", b"", b"two", b"\n"):
         with path.open("ab") as file:
@@ -164,7 +164,7 @@ def test_what_a_file_held_already_is_read_only_if_that_is_asked_for(tmp_path: Pa
     """A file that comes later is read from its beginning."""
     path, later = tmp_path / "log", tmp_path / "later"
     path.write_bytes(b"old\n")
-    tails = [Tail(path), Tail(path, past=True), Tail(path, past=False), Tail(later, past=False)]
+    tails = [Tail(path, past=True), Tail(path, past=True), Tail(path, past=False), Tail(later, past=False)]
     for each in (path, later):
         with each.open("ab") as file:
             file.write(b"new\n")

@@ -77,7 +77,7 @@ def test_a_tokenizer_with_a_way_of_its_own_is_asked_itself(tiny: Path) -> None:
             return super()._encode_plus([each.upper() for each in text] if isinstance(text, list) else text, **more)
 
     theirs = Shouting.from_pretrained(tiny)
-    tokenizer = LoadedTokenizer(theirs)
+    tokenizer = LoadedTokenizer(theirs, marks=False, template=None, positions=None, embedding=None, stops=())
 
     assert tokenizer.encode(["abc"], special=True) == [theirs("ABC")["input_ids"]]
 
@@ -91,7 +91,7 @@ def test_the_template_may_be_a_file_or_another_models(tiny: Path, tmp_path: Path
 
     def written(method: str, template: str) -> LoadedTokenizer:
         return load_tokenizer(
-            want_tokenizer(job(method=method, model=path | {"chat_template": template}), folder=tmp_path)
+            want_tokenizer(job(method=method, model=path | {"chat_template": template}), folder=tmp_path, offline=False)
         )
 
     assert written("dpo", "own.jinja").render([CHAT], {}) == ["[1 plus 1 equals?][2]"]
@@ -182,7 +182,9 @@ def test_without_the_extra_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPa
 def test_nothing_is_guessed_of_a_hidden_setting() -> None:
     """A template that the source hides keeps the tokenizer from being chosen."""
     with pytest.raises(SourceError, match="computed"):
-        want_tokenizer(job(method="sft", model={"path": "m", "chat_template": Unknown()}))
-    wanted = want_tokenizer(job(method="sft", model="m", train={"chat_template_path": "other", "eos_token": "<e>"}))
+        want_tokenizer(job(method="sft", model={"path": "m", "chat_template": Unknown()}), offline=False)
+    wanted = want_tokenizer(
+        job(method="sft", model="m", train={"chat_template_path": "other", "eos_token": "<e>"}), offline=False
+    )
     assert (wanted.template, wanted.clones, wanted.eos_token) == ("other", True, "<e>")
-    assert not want_tokenizer(job(method="sft", model="m")).clones
+    assert not want_tokenizer(job(method="sft", model="m"), offline=False).clones

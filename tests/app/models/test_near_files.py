@@ -29,6 +29,6 @@ def test_a_folder_that_may_not_be_read_has_no_near_names(
 
     monkeypatch.setattr(Path, refused, refuse)
     errors: list[HoldfastError] = []
-    read_metrics((f"{tmp_path}/reward.py:f",), (), (), errors)
+    read_metrics((f"{tmp_path}/reward.py:f",), (), (), errors, benchmarks=False)
     assert [each.what for each in errors] == [f"no such file: {tmp_path}/reward.py"]
     assert refused == "stat" or errors[0].fix == "name a Python file"

@@ -20,6 +20,7 @@ from holdfast.core.plan import Plan
 from holdfast.core.run_state import RunState
 from holdfast.ports import Order
 from tests.adapters.backends.harnesses import processes_with
+from tests.helpers.fakes import undiagnosed
 from tests.helpers.sampling import sampled
 
 STEPS = 12
@@ -118,7 +119,7 @@ def test_a_run_survives_each_fault(tmp_path: Path, name: str) -> None:
     """Nobody who reads of the run can tell what the service did meanwhile."""
     run = begin(tmp_path, FAULTS[name])
 
-    assert_whole(run, run.supervise(NO_OBSERVER))
+    assert_whole(run, run.supervise(NO_OBSERVER, undiagnosed))
 
 
 @pytest.mark.usefixtures("far")
@@ -146,7 +147,7 @@ def test_a_run_survives_all_faults_together(tmp_path: Path, seed: int) -> None:
     observers = [*(Leaving(dice.randrange(1, 40)) for _ in range(3)), NO_OBSERVER]
     state = run.state()
     while not state.stage.ended:
-        state = run.supervise(observers.pop(0))
+        state = run.supervise(observers.pop(0), undiagnosed)
 
     assert_whole(run, state)
 
@@ -180,9 +181,9 @@ def test_a_run_whose_machine_is_lost_continues_from_its_newest_whole_checkpoint(
                 (half / "model.safetensors").write_text("ha")
                 FakeBackend(tmp_path / "far away", {}).lose_machine(current.id)
 
-    lost = run.supervise(Storm())
+    lost = run.supervise(Storm(), undiagnosed)
     assert (lost.stage, lost.because) == (RunStage.FAILED, "it disappeared at step 9 of 12; its exit code is unknown")
-    state = run.supervise(NO_OBSERVER)
+    state = run.supervise(NO_OBSERVER, undiagnosed)
 
     assert state.stage is RunStage.SUCCEEDED
     assert state.current
@@ -208,7 +209,7 @@ def test_a_stop_is_heard_however_bad_the_line(tmp_path: Path) -> None:
             return "stop" if self.trains else None
 
     run = begin(tmp_path, Faults(unreachable=0.4, answer_lost=0.3), TRAIN.replace("0.02", "0.2"))
-    state = run.supervise(Impatient())
+    state = run.supervise(Impatient(), undiagnosed)
 
     assert state.stage is RunStage.CANCELLED
     assert reported_steps(run) == list(range(1, len(reported_steps(run)) + 1))
@@ -218,7 +219,7 @@ def test_a_stop_is_heard_however_bad_the_line(tmp_path: Path) -> None:
 def test_waiting_for_hardware_is_shown_and_is_no_time_of_the_job(tmp_path: Path) -> None:
     """The timeout counts from when the attempt runs."""
     run = begin(tmp_path, Faults(queue_s=2.0), timeout_s=1.5)
-    state = run.supervise(NO_OBSERVER)
+    state = run.supervise(NO_OBSERVER, undiagnosed)
     phases = [event.phase for _, event in run.ledger.read(run.name) if isinstance(event, Polled)]
 
     assert state.stage is RunStage.SUCCEEDED, state.because

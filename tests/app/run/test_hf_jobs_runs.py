@@ -21,6 +21,7 @@ from holdfast.core.event import RunRequested, RunStage
 from holdfast.core.plan import Plan
 from holdfast.engine.run.answers import run_result
 from tests.app.run.test_faulty_backends import STEPS, TRAIN, reported_steps
+from tests.helpers.fakes import undiagnosed
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.jobs.mishaps import MishapKind
 
@@ -64,11 +65,11 @@ def test_a_run_ends_well_though_its_machine_is_lost(hub: LoopbackHub, tmp_path: 
     hub.mute("^POST /api/jobs/me$")
     hub.jobs.trap_logs(cut_after=2, times=50)
     run = begin(tmp_path)
-    lost = run.supervise(NO_OBSERVER)
+    lost = run.supervise(NO_OBSERVER, undiagnosed)
 
     assert (lost.stage, lost.because) == (RunStage.FAILED, "Job failed: the node was lost")
     assert len(hub.jobs.all) == 1
-    resumed = run.supervise(NO_OBSERVER)
+    resumed = run.supervise(NO_OBSERVER, undiagnosed)
     first, second = resumed.attempts
     begun = int((second.resume_from or "-0").rpartition("-")[2])
 

@@ -13,6 +13,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from tests.app.run.test_hf_jobs_runs import begin
 from tests.app.run.test_hf_jobs_runs import hub as hub  # noqa: PLC0414 - a fixture
+from tests.helpers.fakes import undiagnosed
 from tests.helpers.hub import LoopbackHub
 
 JOB = "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\n"
@@ -103,7 +104,7 @@ def test_a_push_that_was_refused_in_silence_is_no_success(
 ) -> None:
     """The job is COMPLETED; what proves a push is the repository."""
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    state = begin(tmp_path, PUSHES).supervise(NO_OBSERVER)
+    state = begin(tmp_path, PUSHES).supervise(NO_OBSERVER, undiagnosed)
 
     assert hub.jobs.newest.stage == "COMPLETED"
     assert state.stage is RunStage.FAILED
@@ -113,7 +114,7 @@ def test_a_push_that_was_refused_in_silence_is_no_success(
 def test_the_output_of_a_trainer_outlives_the_disk(hub: LoopbackHub, tmp_path: Path) -> None:
     """A relative folder is one of the machine's own disk."""
     begun = begin(tmp_path, WRITES)
-    begun.supervise(NO_OBSERVER)
+    begun.supervise(NO_OBSERVER, undiagnosed)
 
     assert any(path.endswith("/outputs/out/model.safetensors") for path in hub.buckets["me/holdfast"].files)
     assert (begun.folder / "outputs" / "out" / "model.safetensors").read_text() == "weights"
@@ -122,5 +123,5 @@ def test_the_output_of_a_trainer_outlives_the_disk(hub: LoopbackHub, tmp_path: P
 def test_a_job_that_is_stuck_names_what_fits() -> None:
     """And its time does not count."""
     assert poll_result("SCHEDULING", "").waiting
-    assert "l4x1" in waiting_phase("t4-small", 3600.0)
-    assert "there are" not in waiting_phase("unheard-of", 3600.0)
+    assert "l4x1" in waiting_phase("t4-small", 3600.0, message="")
+    assert "there are" not in waiting_phase("unheard-of", 3600.0, message="")

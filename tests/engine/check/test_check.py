@@ -34,6 +34,7 @@ OF_FINDINGS = {"unused_ignores"}
 """What is only known when all other rules were asked."""
 """Facts that no check has: `inspect` reads rows."""
 T4 = Gpu(name="T4", memory_bytes=1, capability=(7, 5))
+UNNAMED = Document(path="job.yaml", kind="job", values={})
 
 
 def rule(check: Any, code: str = "ARG901", severity: Severity = Severity.ERROR) -> Rule:
@@ -202,7 +203,7 @@ def test_facts_are_gathered_by_name_and_once() -> None:
     world = World(Machine(cpus=2, gpus=(T4, T4), hub_token=True, variables=frozenset({"A"})), Dataset(rows=1))
     names = ("machine", "processes", "hub_token", "variables", "dataset", "model")
 
-    assert gather(names, JobFacts(job(), world.sources)) == {
+    assert gather(names, JobFacts(job(), world.sources, document=UNNAMED)) == {
         "machine": world.machine,
         "processes": 2,
         "hub_token": True,
@@ -211,25 +212,27 @@ def test_facts_are_gathered_by_name_and_once() -> None:
         "model": ModelFacts(files=frozenset({"config.json"})),
     }
     assert world.asked == 1
-    assert gather((), JobFacts(job(), world.sources)) == {}
+    assert gather((), JobFacts(job(), world.sources, document=UNNAMED)) == {}
 
 
 def test_what_a_door_cannot_tell_is_missing() -> None:
     """A door that fails leaves its reason in the place of the fact."""
     world = World(Machine(cpus=1), SourceError("the Hub does not answer", where="x", fix="wait"))
 
-    assert gather(["dataset"], JobFacts(job(), world.sources)) == {"dataset": MissingFact("the Hub does not answer")}
+    assert gather(["dataset"], JobFacts(job(), world.sources, document=UNNAMED)) == {
+        "dataset": MissingFact("the Hub does not answer")
+    }
 
 
 def test_another_machine_is_not_taken_for_this_one() -> None:
     """Elsewhere the hardware is not known, nor how many processes that makes unless the job says so."""
     world = World(Machine(cpus=2, gpus=(T4,)), Dataset())
-    facts = gather(("machine", "processes"), JobFacts(job(backend="slurm"), world.sources))
+    facts = gather(("machine", "processes"), JobFacts(job(backend="slurm"), world.sources, document=UNNAMED))
 
     assert facts == dict.fromkeys(("machine", "processes"), MissingFact("the job runs on slurm, not here"))
-    assert gather(["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources)) == {
-        "processes": 8
-    }
+    assert gather(
+        ["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources, document=UNNAMED)
+    ) == {"processes": 8}
 
 
 @pytest.mark.parametrize(("gpus", "asked", "count"), [(0, "auto", 1), (2, "auto", 2), (2, 1, 1), (0, 2, 2)])
@@ -249,9 +252,11 @@ def test_files_to_evaluate_on_that_are_not_there(tmp_path: Path) -> None:
     )
     wanted = job().model_copy(update={"evaluate": [named]})
     world = World(Machine(cpus=1), Dataset())
-    sources = replace(world.sources, outside=ReferenceResolver(LocalFolders([tmp_path]), FakeHub))
+    sources = replace(
+        world.sources, outside=ReferenceResolver(LocalFolders([tmp_path], walked=False), FakeHub, waits=True)
+    )
 
-    assert gather(["absent_data"], JobFacts(wanted, sources)) == {
+    assert gather(["absent_data"], JobFacts(wanted, sources, document=UNNAMED)) == {
         "absent_data": {"tset.jsonl": "test.jsonl", "tasks/sms.yaml": "tasks/sums.yaml", "./gone": ""}
     }
 
@@ -259,7 +264,7 @@ def test_files_to_evaluate_on_that_are_not_there(tmp_path: Path) -> None:
 def test_every_fact_that_a_rule_names_can_be_gathered() -> None:
     """No rule asks for a fact that no door gives."""
     world = World(Machine(cpus=1), Dataset(rows=1))
-    sources = replace(world.sources, outside=ReferenceResolver(LocalFolders([]), FakeHub))
+    sources = replace(world.sources, outside=ReferenceResolver(LocalFolders([], walked=False), FakeHub, waits=True))
     document = Document(path="job.yaml", kind="job", values={"model": "m", "dataset": "data.jsonl"})
     facts = gather(needed_facts(all_rules()) - OF_ROWS - OF_FINDINGS, JobFacts(job(), sources, document))
 

@@ -105,7 +105,7 @@ def test_a_value_of_another_file_stays() -> None:
     findings = [found for found in ask(all_rules(), documents, Case(script=script)) if found.fix]
 
     assert [found.key for found in findings] == ["calls.0.no_cuda"]
-    assert combine_fixes(findings, place).edits == ()
+    assert combine_fixes(findings, place, unsafe=False).edits == ()
 
 
 def test_a_dict_that_different_calls_get_stays() -> None:
@@ -116,7 +116,7 @@ def test_a_dict_that_different_calls_get_stays() -> None:
     found = [each for each in ask(all_rules(), read_script(script, "train.py"), Case(script=script)) if each.fix]
 
     assert found
-    assert combine_fixes(found, place).edits == ()
+    assert combine_fixes(found, place, unsafe=False).edits == ()
 
 
 def test_two_fixes_that_want_one_argument_are_not_both_made() -> None:
@@ -126,7 +126,7 @@ def test_two_fixes_that_want_one_argument_are_not_both_made() -> None:
     found = [each for each in ask(all_rules(), [document], Case(script=script)) if each.key.endswith("max_seq_length")]
 
     assert len([each for each in found if each.fix]) == 2
-    assert len(combine_fixes(found, place).fixed) == 1
+    assert len(combine_fixes(found, place, unsafe=False).fixed) == 1
     assert fixed(script, Case(script=script), lambda text: read_script(text, "t.py")).count("max_length=") == 1
 
 

@@ -355,7 +355,7 @@ Stack (most recent call first):
 )
 def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, true: str | None) -> None:
     found = hang_evidence(
-        Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt")
+        Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt"), stopper=None
     )
     assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])
 

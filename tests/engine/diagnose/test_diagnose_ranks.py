@@ -37,7 +37,7 @@ def stack(*frames: tuple[str, str]) -> str:
 )
 def test_the_rank_that_the_others_wait_for_is_named(stacks: Mapping[int, str], rank: int | None) -> None:
     """Never one of two that do the same."""
-    found = find_standstill(stacks)
+    found = find_standstill(stacks, collectives=None)
 
     assert found is not None
     assert found.rank == rank
@@ -46,7 +46,7 @@ def test_the_rank_that_the_others_wait_for_is_named(stacks: Mapping[int, str], r
 
 def test_the_newest_stack_counts() -> None:
     """A process that moved on between two looks hangs where it is now."""
-    found = find_standstill({0: stack(LOADER) + stack(REDUCE), 1: stack(SLEEP)})
+    found = find_standstill({0: stack(LOADER) + stack(REDUCE), 1: stack(SLEEP)}, collectives=None)
 
     assert found is not None
     assert found.text == "rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`"
@@ -54,12 +54,12 @@ def test_the_newest_stack_counts() -> None:
 
 def test_without_stacks_nothing_is_said() -> None:
     """A process in a system call of the kernel writes none."""
-    assert find_standstill({0: "", 1: "no stack here"}) is None
+    assert find_standstill({0: "", 1: "no stack here"}, collectives=None) is None
 
 
 def test_the_call_of_the_user_is_named_behind_that_of_a_library() -> None:
     """A person knows the own line better than that of urllib."""
-    found = find_standstill({0: stack(LOADER, SLEEP)})
+    found = find_standstill({0: stack(LOADER, SLEEP)}, collectives=None)
 
     assert found is not None
     assert found.text == "it is in `_try_get_data` (dataloader.py:3), called from `score` (rewards.py:3)"

@@ -116,7 +116,11 @@ def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function
 def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(patterns: PatternIndex) -> None:
     diagnosis = told(of_rank(0, RAISED), patterns)
     assert all(each.text.strip("^~ ") for cause in diagnosis.causes for each in cause.evidence)
-    shown = unstyle(render_diagnosis(diagnose_result(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
+    shown = (
+        unstyle(render_diagnosis(diagnose_result(diagnosis, ["train.log"], reported=None, job="")))
+        .split("\n\n")[0]
+        .splitlines()[1:]
+    )
     numbers = [int(line.split("train.log:")[1].split()[0]) for line in shown]
     assert numbers[0] == len(RAISED.splitlines())
     assert numbers[1:] == sorted(numbers[1:])
@@ -147,7 +151,7 @@ def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(patterns: Pat
     step = "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
     quiet, not_quiet = told("hello\n" + step, patterns), told("RuntimeError: of something else\n" + step, patterns)
     assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)
-    text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"])))
+    text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"], reported=None, job="")))
     assert text.startswith("unknown: no failure found in 2 lines of train.log")
     assert "--ended 137" in text
 

@@ -29,7 +29,7 @@ def test_a_mean_has_about_the_interval_of_students_t() -> None:
     values = np.random.default_rng(1).normal(0.5, 0.1, 12)
     half = 2.201 * values.std(ddof=1) / math.sqrt(12)  # the 97.5th percentile of t with 11 degrees of freedom
 
-    figure = figure_of(MEAN, weigh(list(values)))
+    figure = figure_of(MEAN, weigh(list(values)), clusters=None)
 
     assert figure.low == pytest.approx(values.mean() - half, abs=0.02)
     assert figure.high == pytest.approx(values.mean() + half, abs=0.02)
@@ -57,7 +57,7 @@ def test_rows_that_belong_together_make_a_figure_less_sure() -> None:
 )
 def test_no_interval_is_made_up(measures: FloatArray, value: float) -> None:
     """One row, rows that are all alike, rows without values, and a division by zero have none."""
-    figure = figure_of(LOSS, measures)
+    figure = figure_of(LOSS, measures, clusters=None)
 
     assert figure.value == pytest.approx(value, nan_ok=True)
     assert (figure.low, figure.high, figure.rows_needed) == (None, None, None)
@@ -65,7 +65,7 @@ def test_no_interval_is_made_up(measures: FloatArray, value: float) -> None:
 
 def test_a_bounded_figure_of_like_rows_keeps_its_doubt() -> None:
     """Twenty rows of nothing do not prove that there is nothing."""
-    figure = figure_of(MEAN, weigh([0.0] * 20))
+    figure = figure_of(MEAN, weigh([0.0] * 20), clusters=None)
 
     assert (figure.low, figure.method) == (0.0, "wilson 95 %")
     assert figure.high == pytest.approx(0.161, abs=0.001)
@@ -73,19 +73,19 @@ def test_a_bounded_figure_of_like_rows_keeps_its_doubt() -> None:
 
 def test_few_rows_say_how_many_are_needed() -> None:
     """With so many, the interval is as narrow as is wanted."""
-    figure = figure_of(SHARE, weigh([1.0, 0.0] * 25))
+    figure = figure_of(SHARE, weigh([1.0, 0.0] * 25), clusters=None)
 
     assert figure.rows_needed is not None
     low, high = wilson(figure.rows_needed / 2, figure.rows_needed)
     assert 0.095 < high - low < 0.105
-    assert figure_of(SHARE, weigh([1.0, 0.0] * 500)).rows_needed is None
+    assert figure_of(SHARE, weigh([1.0, 0.0] * 500), clusters=None).rows_needed is None
 
 
 def test_macro_f1_is_that_of_scikit_learn() -> None:
     random = np.random.default_rng(3)
     right, given = ([str(each) for each in random.integers(0, 4, 60)] for _ in range(2))
 
-    figure = figure_of(METRICS["macro_f1"], count_labels(given, right, ["0", "1", "2", "3"]))
+    figure = figure_of(METRICS["macro_f1"], count_labels(given, right, ["0", "1", "2", "3"]), clusters=None)
 
     assert figure.value == pytest.approx(f1_score(right, given, average="macro"))
 
@@ -94,8 +94,8 @@ def test_the_loss_of_tokens_is_not_the_mean_of_rows() -> None:
     """A long answer counts for more; perplexity is e to the power of it."""
     sums = np.array([[2.0, 1.0], [10.0, 10.0]])
 
-    assert figure_of(LOSS, sums).value == pytest.approx(12 / 11)
-    assert figure_of(METRICS["perplexity"], sums).value == pytest.approx(math.exp(12 / 11))
+    assert figure_of(LOSS, sums, clusters=None).value == pytest.approx(12 / 11)
+    assert figure_of(METRICS["perplexity"], sums, clusters=None).value == pytest.approx(math.exp(12 / 11))
 
 
 def shift(by: float) -> Callable[[FloatArray], FloatArray]:

@@ -119,7 +119,7 @@ def test_a_bound_is_held_against_the_interval(right: int, passed: bool) -> None:
     """65 of 100 may as well be less than 60 %."""
     gate = parse_at_least("exact_match=0.6")
     assert gate
-    (judged,) = judge_at_least(gate, figures_of(evaluated(right, 0)))
+    (judged,) = judge_at_least(gate, figures_of(evaluated(right, 0)), lower_is_better=())
 
     assert (judged.passed, judged.dataset) == (passed, "d")
     assert judged.because.startswith(f"exact_match is 0.{right}".rstrip("0"))
@@ -128,7 +128,7 @@ def test_a_bound_is_held_against_the_interval(right: int, passed: bool) -> None:
 def test_a_bound_of_a_metric_that_is_not_there_is_not_met() -> None:
     gate = parse_at_least("f1=0.1")
     assert gate
-    assert [each.passed for each in judge_at_least(gate, figures_of(evaluated(90, 90)))] == [False]
+    assert [each.passed for each in judge_at_least(gate, figures_of(evaluated(90, 90)), lower_is_better=())] == [False]
 
 
 @pytest.mark.parametrize(("right", "passed"), [(60, True), (57, True), (30, False)])

@@ -25,7 +25,7 @@ HOUR = Interval(3600, 3000, 7200)
 
 
 def option(name: str, usd: float, seconds: Interval = HOUR, **changes: Any) -> PlanOption:
-    hardware = find_hardware(name)
+    hardware = find_hardware(name, prices=None)
     memory = estimate_memory(STEP, expandable=True, gpu=hardware.gpus[0])
     cost = Interval(*(usd * each / HOUR.value for each in (seconds.value, seconds.low, seconds.high)))
     made = PlanOption(hardware=hardware, settings={}, memory=memory, fits=True, seconds=seconds, usd=cost)
@@ -61,8 +61,8 @@ def test_the_cheapest_of_those_that_are_as_fast_is_named() -> None:
         option("l4x1", 0.8, Interval(3600, 3000, 9000)),
         option("l4x1", 0.8, settings={"train.per_device_train_batch_size": 1}),
         option("l4x4", 0.8),
-        option("l4x1", 0.8, hardware=replace(find_hardware("l4x1"), memory_bytes=1_000_000_000)),
-        option("l4x1", 0.8, hardware=replace(find_hardware("l4x1"), disk_bytes=900_000_000)),
+        option("l4x1", 0.8, hardware=replace(find_hardware("l4x1", prices=None), memory_bytes=1_000_000_000)),
+        option("l4x1", 0.8, hardware=replace(find_hardware("l4x1", prices=None), disk_bytes=900_000_000)),
         replace(option("l4x1", 0.8), usd=None),
         option("l4x1", 0.8, memory=replace(H200.memory, card=Interval(20e9, 19e9, 23e9))),
     ],

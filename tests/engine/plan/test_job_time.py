@@ -68,7 +68,7 @@ def test_evaluations_and_saves_are_counted_as_the_trainer_does(
     values: dict[str, Any], expected: TrainingSchedule
 ) -> None:
     """Both happen after the last step, too."""
-    assert read_schedule(document(**values), stack_api(), 100, 3) == expected
+    assert read_schedule(document(**values), stack_api(), 100, 3, rehearsed={}) == expected
 
 
 def test_the_parts_add_up_to_the_time() -> None:
@@ -156,7 +156,7 @@ def test_the_disk_holds_the_kept_checkpoints_and_the_result(adapter: LoraAdapter
 
 def test_a_rented_disk_holds_the_files_of_the_model() -> None:
     """Of a model whose files are quantized, their size is not known."""
-    step, there = training_step(adapter=LORA), find_hardware("t4-small")
+    step, there = training_step(adapter=LORA), find_hardware("t4-small", prices=None)
     found = disk_need(MODEL, step, None, there)
 
     assert found is not None

@@ -75,13 +75,15 @@ def traced_steps() -> list[tuple[TrainingStep, MemoryEstimate]]:
         ]
         for name, step in steps
     ]
-    answers = iter(trace_steps([each for pair in asked for each in pair], [sys.executable], limit_s=290))
+    answers = iter(trace_steps([each for pair in asked for each in pair], [sys.executable], limit_s=290, header=""))
     found = []
     for (_, step), pair in zip(steps, asked, strict=True):
         told = [next(answers) for _ in pair]
         assert not any(each.problem for each in told), told
         closed = estimate_memory(step, expandable=True)
-        found.append((step, trace_memory(step, TracedStep(told, step.model.layers, 1, expandable=True), closed)))
+        found.append(
+            (step, trace_memory(step, TracedStep(told, step.model.layers, 1, expandable=True), closed, gpu=None))
+        )
     return found
 
 

@@ -25,7 +25,7 @@ ANSWERS = [made_stream(2), made_stream(3)]
 
 def traced(step: TrainingStep, *, expandable: bool = True) -> MemoryEstimate:
     closed = estimate_memory(step, expandable=expandable)
-    return trace_memory(step, TracedStep(ANSWERS, step.model.layers, 1, expandable), closed)
+    return trace_memory(step, TracedStep(ANSWERS, step.model.layers, 1, expandable), closed, gpu=None)
 
 
 def option(memory: MemoryEstimate, hardware: Hardware, **settings: int) -> PlanOption:
@@ -63,7 +63,7 @@ def test_the_terms_of_the_card_add_up() -> None:
 def test_options_with_other_settings_keep_the_closed_form() -> None:
     step = training_step()
     closed = estimate_memory(step, expandable=True)
-    small, large = find_hardware("t4-small"), find_hardware("h200")
+    small, large = find_hardware("t4-small", prices=None), find_hardware("h200", prices=None)
     as_is, changed = option(closed, small), option(closed, large, batch=1)
     plan = JobPlan(
         step=step,
@@ -87,7 +87,7 @@ def test_what_does_not_fit_by_the_trace_is_no_option() -> None:
     step = training_step(batch=1, length=16, checkpointing=True)
     huge = [enlarged(enlarged(each)) for each in ANSWERS]
     closed = estimate_memory(step, expandable=True)
-    here = option(closed, find_hardware("h200"))
+    here = option(closed, find_hardware("h200", prices=None))
     plan = JobPlan(
         step=step,
         chosen=here,
@@ -133,7 +133,9 @@ def test_where_layers_are_not_alike_reserved_memory_is_not_known() -> None:
     step = training_step()
     closed = estimate_memory(step, expandable=True)
     other = made_stream(3, kept=4096)
-    memory = trace_memory(step, TracedStep([ANSWERS[0], other], step.model.layers, 1, expandable=True), closed)
+    memory = trace_memory(
+        step, TracedStep([ANSWERS[0], other], step.model.layers, 1, expandable=True), closed, gpu=None
+    )
     assert memory.reserved is None
     assert memory.allocated < memory.card.value < memory.card.high
 

@@ -92,7 +92,7 @@ def test_a_network_that_fails_amid_training_is_tried_again(steps: int, *, follow
     )
     cause = replace(PREEMPTED, name="no-network-on-node", retry="after-change")
 
-    assert (decide(cause, RunState(attempts=(failed,)), 3)[0].next_s is not None) == follows
+    assert (decide(cause, RunState(attempts=(failed,)), 3, plan=None)[0].next_s is not None) == follows
 
 
 def test_a_training_whose_time_was_over_without_a_supervisor_is_not_started_again() -> None:
@@ -103,7 +103,7 @@ def test_a_training_whose_time_was_over_without_a_supervisor_is_not_started_agai
     ended = AttemptState(number=1, backend="local", started_s=0, stage=RunStage.CANCELLED, end=end)
     cause = replace(PREEMPTED, name="job-time-limit")
 
-    assert decide(cause, RunState(attempts=(ended,)), 3) == (cause,)
+    assert decide(cause, RunState(attempts=(ended,)), 3, plan=None) == (cause,)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_training_whose_time_was_over_without_a_supervisor_is_not_started_agai
 def test_a_signal_on_this_machine_is_a_persons(backend: str, name: str, follows: bool) -> None:
     """No scheduler sends one here; what fails by itself is tried again here too."""
     failed = AttemptState(number=1, backend=backend, started_s=0, stage=RunStage.FAILED, steps=2)
-    cause = decide(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3)[0]
+    cause = decide(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3, plan=None)[0]
 
     assert (cause.next_s is not None) == follows
 
@@ -171,7 +171,7 @@ def test_the_pause_grows_only_while_attempts_get_no_further(steps: list[int], pa
         AttemptState(number=number, backend="fake", started_s=0, stage=RunStage.FAILED, steps=each)
         for number, each in enumerate(steps, start=1)
     )
-    assert decide(PREEMPTED, RunState(attempts=attempts), 99)[0].next_s == pause_s
+    assert decide(PREEMPTED, RunState(attempts=attempts), 99, plan=None)[0].next_s == pause_s
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 4])

@@ -365,7 +365,7 @@ def test_rows_keep_the_columns_and_types_that_the_script_reads() -> None:
         }
         for number in range(40)
     ]
-    rows = typed_rows(RecordedRows(3, own)) or []
+    rows = typed_rows(RecordedRows(3, own), first=0) or []
     assert {str(row["label"]) for row in rows} == {"yes", "no"}
     assert all(row["gold"].isdigit() and row["question"] for row in rows)
     assert all(isinstance(json.loads(str(row["meta"]))["level"], int) for row in rows)
@@ -412,7 +412,7 @@ def test_blame_follows_from_what_goes_further(fates: Mapping[Instead, StageName 
     replays = [
         Replay(name, [_failure(stage)] if stage else [], "KeyError" if stage else "") for name, stage in fates.items()
     ]
-    assert find_blame(_failure("step"), "KeyError", replays)[0] == blame
+    assert find_blame(_failure("step"), "KeyError", replays, source="")[0] == blame
 
 
 def _failure(stage: Any) -> Failure:
@@ -425,7 +425,7 @@ def test_rows_that_the_script_reads_by_itself_blame_no_code() -> None:
     failure = _failure("step")
     names: tuple[Instead, ...] = ("typed", "model", "both")
     replays = [Replay(name, [failure], "KeyError", rows_given=False) for name in names]
-    assert find_blame(failure, "KeyError", replays) == (
+    assert find_blame(failure, "KeyError", replays, source="") == (
         "unknown",
         "the script reads its rows by itself: no others could be given",
     )

@@ -27,7 +27,7 @@ def other(row):
 )
 def test_the_line_that_gives_labels_their_values_is_named(end: str, line: int) -> None:
     """Not the one that only hands them on."""
-    found = find_labelling({"train.py": COLLATOR.format(end=end)})
+    found = find_labelling({"train.py": COLLATOR.format(end=end)}, cells=())
 
     assert found is not None
     assert (found.where, found.function) == (f"train.py:{line}", "collate")
@@ -35,4 +35,4 @@ def test_the_line_that_gives_labels_their_values_is_named(end: str, line: int) -
 
 def test_of_several_functions_that_set_labels_none_is_blamed() -> None:
     source = COLLATOR.format(end='return {"labels": labels}')
-    assert find_labelling({"a.py": source, "b.py": source}) is None
+    assert find_labelling({"a.py": source, "b.py": source}, cells=()) is None

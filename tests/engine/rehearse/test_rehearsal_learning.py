@@ -127,7 +127,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearse,
 def test_the_job_does_what_was_foretold(name: str, rehearse: tuple[Rehearse, Path]) -> None:
     """As many steps, and checkpoints of as many bytes but for what files have around tensors."""
     ask, world = rehearse
-    found = learn(PartResult(part="whole", code=0, hook_events=ask(JOBS[name]).facts))
+    found = learn(PartResult(part="whole", code=0, hook_events=ask(JOBS[name]).facts), tokens=None)
     steps, size = really(JOBS[name], world)
 
     assert found.steps == steps

@@ -142,5 +142,5 @@ def test_a_failure_that_forbids_nothing_is_told_as_such() -> None:
     slow = name_cause(CODE, "it takes longer than 180 seconds", {})
     failure = Failure(stage="step", cause=slow, over="it takes longer than 180 seconds")
     found = Rehearsal(stages=(StageResult(name="step", status="fail"),), failures=(failure,))
-    told = summarize_rehearsal(rehearse_result(found, elapsed_s=181.2, path="train.py", isolated=False))
+    told = summarize_rehearsal(rehearse_result(found, elapsed_s=181.2, path="train.py", isolated=False, strict=False))
     assert told == f"fails in 181.2 s: {CODE} in `step` (it takes longer than 180 seconds, which does not block a run)"

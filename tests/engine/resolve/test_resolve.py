@@ -20,7 +20,7 @@ from holdfast.catalog.api import packages, released
 from holdfast.core.requirement import Origin, ProjectRequirements, Requirement, RequirementProblem, parse_requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits, admits_newer, admits_older, can_meet, counts
-from holdfast.engine.resolve import Resolution, choose_python, resolve, resolved_by
+from holdfast.engine.resolve import USUAL_PYTHON, Resolution, choose_python, resolve, resolved_by
 from holdfast.engine.resolve.releases import environment_of
 
 HISTORIES: Mapping[str, Mapping[str, Any]] = {
@@ -334,7 +334,7 @@ def test_the_usual_python_runs_a_project_that_admits_it(specifier: str, python: 
 def test_another_s_answer_is_taken_as_far_as_the_history_goes(folder: Path) -> None:
     """As `--resolve uv` gives it."""
     answer = {"trl": "1.16", "transformers": "5.24.0", "numpy": "2.0"}
-    found = resolved_by(declared("trl"), answer, lowest={"trl": "1.0.0"}, folder=folder)
+    found = resolved_by(declared("trl"), answer, lowest={"trl": "1.0.0"}, folder=folder, python=USUAL_PYTHON)
 
     assert found.newest == {"trl": "1.16.0"}
     assert found.lowest == {"trl": "1.0.0"}

@@ -14,6 +14,7 @@ from holdfast.core.run_state import AttemptState, fold
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.payload.runtime import mark_event
 from holdfast.ports import LogPart, OutputNews, RemoteFile
+from tests.helpers.fakes import any_step
 
 WHOLE = {"trainer_state.json": "a", "optimizer.pt": "b", "scheduler.pt": "c", MANIFEST: '{"step": 9, "files": {}}'}
 
@@ -68,7 +69,7 @@ def test_a_path_that_leads_elsewhere_is_no_file_of_the_run(tmp_path: Path, folde
     service = Service({f"{folder}/{name}": text for name, text in WHOLE.items()})
     output = output_of(service, tmp_path)
 
-    assert output.newest_checkpoint(attempt(), ()) == (None, [])
+    assert output.newest_checkpoint(attempt(), (), any_step) == (None, [])
     output.fetch(attempt())
     assert service.fetched == []
 
@@ -102,7 +103,9 @@ def test_a_checkpoint_with_a_damaged_manifest_is_passed_over(tmp_path: Path, man
     """The older one is whole."""
     files = {f"c/checkpoint-9/{name}": text for name, text in WHOLE.items()}
     damaged = {f"c/checkpoint-18/{name}": text for name, text in {**WHOLE, MANIFEST: manifest}.items()}
-    found, (passed_over,) = output_of(Service({**files, **damaged}), tmp_path).newest_checkpoint(attempt(), ())
+    found, (passed_over,) = output_of(Service({**files, **damaged}), tmp_path).newest_checkpoint(
+        attempt(), (), any_step
+    )
 
     assert found == str(tmp_path / "runs" / "run" / "c" / "checkpoint-9")
     assert passed_over.problems[0].file == MANIFEST

@@ -53,7 +53,10 @@ def test_an_attempt_is_stopped_when_the_budget_is_used_up() -> None:
 
     assert flow.send([look(1, 5 * HOUR_S)]) == Stop(Stopper.BUDGET)
     ended = fold([ASKED, *begun(1, 0.0), StopRequested(at_s=5 * HOUR_S, by=Stopper.BUDGET), look(1, 5 * HOUR_S, 143)])
-    assert verdict(ended) == (RunStage.FAILED, "stopped by the budget before its first reported step")
+    assert verdict(ended, stall_limit_s=None) == (
+        RunStage.FAILED,
+        "stopped by the budget before its first reported step",
+    )
 
 
 def test_no_attempt_follows_for_which_there_is_no_money() -> None:

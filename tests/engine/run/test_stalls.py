@@ -164,7 +164,7 @@ def test_a_stall_is_in_the_verdict_with_where_it_was() -> None:
     stopped = StopRequested(at_s=9.0, by=Stopper.STALL)
     state = trained(beat(310.0), stopped, killed, Diagnosed(at_s=99.0, attempt=1, where=where))
 
-    stage, because = verdict(state)
+    stage, because = verdict(state, stall_limit_s=None)
 
     assert stage is RunStage.FAILED
     assert because.startswith(

@@ -86,7 +86,7 @@ def read_all(reader: TelemetryReader, line: Line, bad: int) -> tuple[list[Any], 
 @given(logs(), st.integers(), st.integers(0, 5))
 def test_cuts_and_repetitions_change_nothing(log: tuple[bytes, bytes, list[CarriedEvent]], seed: int, bad: int) -> None:
     """Events and text are those of the whole log."""
-    events, text = read_all(TelemetryReader(), Line(log[0], seed, ["cuts", "repeats"]), bad)
+    events, text = read_all(TelemetryReader(heard=None), Line(log[0], seed, ["cuts", "repeats"]), bad)
 
     assert events == log[2]
     assert text == log[1]
@@ -99,7 +99,7 @@ def test_what_is_missing_is_asked_for_again(log: tuple[bytes, bytes, list[Carrie
     Each process' events keep their order. Where a process followed another, and the end of the first was lost, it comes late.
     """
     faults = ["cuts", "repeats", "loses", "swaps", "spoils"]
-    events, text = read_all(TelemetryReader(), Line(log[0], seed, faults), bad)
+    events, text = read_all(TelemetryReader(heard=None), Line(log[0], seed, faults), bad)
 
     assert sorted(events, key=lambda event: event.process) == log[2]
     assert text == log[1]
@@ -123,7 +123,7 @@ def test_what_stays_missing_is_lost_and_said_so(kept: int, instead: bytes) -> No
     """After some readings of the whole log, and the events behind it are not."""
     lines = [carried("ab", number, {"step": number, "text": "x" * 40}) for number in range(1, 9)]
     log = b"".join(line[:kept] + instead if number in (3, 4) else line for number, line in enumerate(lines, 1))
-    events, text = read_all(TelemetryReader(), Line(log, 0, ["cuts"]), 0)
+    events, text = read_all(TelemetryReader(heard=None), Line(log, 0, ["cuts"]), 0)
 
     assert [each.number if isinstance(each, CarriedEvent) else each for each in events] == [
         1,
@@ -143,14 +143,14 @@ def test_a_part_of_a_long_event_that_is_lost_loses_the_event() -> None:
     assert len(long) > 3
     for missing in range(len(long)):
         log = b"".join(long[:missing] + long[missing + 1 :]) + carried("ab", 2, {"event": "end"})
-        events, _ = read_all(TelemetryReader(), Line(log, 0, ["cuts"]), 0)
+        events, _ = read_all(TelemetryReader(heard=None), Line(log, 0, ["cuts"]), 0)
 
         assert events == [LostEvents("ab", 1, 1), CarriedEvent("ab", 2, {"event": "end"})]
 
 
 def test_a_bar_that_an_event_interrupts_is_drawn_on() -> None:
     """The event begins in the middle of its row, and takes its own newline with it."""
-    reader = TelemetryReader()
+    reader = TelemetryReader(heard=None)
     news = reader.feed(LogPart(0, b"\r 5%|#  |" + carried("ab", 1, {"event": "end"}) + b"\r10%|## |"))
 
     assert news == LogNews([CarriedEvent("ab", 1, {"event": "end"})], b"\r 5%|#  |\r10%|## |", 0)
@@ -159,7 +159,7 @@ def test_a_bar_that_an_event_interrupts_is_drawn_on() -> None:
 
 def test_an_event_is_read_though_the_service_has_not_sent_its_newline() -> None:
     """It is the last line that there is; the newline that follows later belongs to it, and is not shown."""
-    reader, line = TelemetryReader(), carried("ab", 1, {"event": "end"})
+    reader, line = TelemetryReader(heard=None), carried("ab", 1, {"event": "end"})
 
     assert reader.feed(LogPart(0, line[:-1])).events == [CarriedEvent("ab", 1, {"event": "end"})]
     assert reader.feed(LogPart(len(line) - 1, b"\nbye\n")).text == b"bye\n"
@@ -170,7 +170,9 @@ def test_a_process_that_was_killed_in_the_middle_of_an_event_spoils_none_of_anot
     """The parts of an event are those of one process."""
     long = mark_event("ab", 1, json.dumps({"text": "x" * 3 * MARKED}))
     other = {"event": "start", "text": "y" * 2 * MARKED}
-    events, _ = read_all(TelemetryReader(), Line(b"".join(long[:parts]) + carried("cd", 1, other), 0, ["cuts"]), 0)
+    events, _ = read_all(
+        TelemetryReader(heard=None), Line(b"".join(long[:parts]) + carried("cd", 1, other), 0, ["cuts"]), 0
+    )
 
     assert events == [CarriedEvent("cd", 1, other)]
 
@@ -179,7 +181,7 @@ def test_a_process_that_was_killed_in_the_middle_of_an_event_spoils_none_of_anot
 def test_events_out_of_order_are_read_in_order(order: tuple[int, ...]) -> None:
     """Lines are in the order of their times, and a clock may be set back. None of them is lost."""
     log = b"".join(b"text\n" + carried("ab", number, {"step": number}) for number in order)
-    events, text = read_all(TelemetryReader(), Line(log, 0, ["cuts"]), 0)
+    events, text = read_all(TelemetryReader(heard=None), Line(log, 0, ["cuts"]), 0)
 
     assert events == [CarriedEvent("ab", number, {"step": number}) for number in (1, 2, 3)]
     assert text == b"text\n" * 3

@@ -13,13 +13,12 @@ from holdfast.core.finding import Finding, Skip
 from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.engine.check.rule_runner import run_rules
-from holdfast.engine.scan import scan_rows
 from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated
 from holdfast.engine.scan.tally import MOST_DETAILS, OTHERS, DamageTally
 from holdfast.rules import all_rules
 from tests.helpers.sampling import sampled
-from tests.helpers.scanned import FakeRows, assistant, findings, good, scan, shape_of, user
+from tests.helpers.scanned import FakeRows, assistant, findings, good, scan, scan_frame, user
 
 CHAT = ListOf(Struct({"role": STRING, "content": STRING}))
 
@@ -43,7 +42,7 @@ def test_rows_that_could_not_be_read_keep_their_numbers() -> None:
     """Numbers are those of the batches, not of what was read: two rows are broken after the first three."""
     rows = FakeRows.of([{"text": text} for text in ("a", "b", "c", "d", None, "a")])
     rows.skipped, rows.broken = 2, (UnreadablePart("data.jsonl", "not JSON", line=4, row=3),)
-    found = scan_rows(rows, shape_of(rows), method="sft")
+    found = scan_frame(rows)
 
     assert {(marked.mark, marked.rows) for marked in found.marked} == {("null", (6,)), ("duplicate", (7,))}
     assert (found.rows, found.broken) == (6, rows.broken)
@@ -84,7 +83,7 @@ def test_many_different_rows_are_not_taken_for_the_same() -> None:
     cut = [[user(f"{index}a"), assistant("b")] for index in range(50_000)]
     frame = pl.DataFrame({"messages": turns + cut})
     rows = FakeRows(pl.concat([frame, frame.reverse()]), size=30_000)
-    found = [marked for marked in scan_rows(rows, shape_of(rows), method="sft").marked if marked.mark == "duplicate"]
+    found = [marked for marked in scan_frame(rows).marked if marked.mark == "duplicate"]
 
     assert [marked.count for marked in found] == [100_000]
 
@@ -146,7 +145,7 @@ def test_messages_name_counts_and_rows() -> None:
 def test_an_empty_frame_and_an_empty_split_are_nothing() -> None:
     """No rows give an empty scan, and nothing breaks."""
     rows = FakeRows(pl.DataFrame(schema={"text": pl.String}))
-    assert scan_rows(rows, shape_of(rows), eval_rows=rows, method="sft") == Scan(rows=0, columns={"text": STRING})
+    assert scan_frame(rows, evaluated=rows) == Scan(rows=0, columns={"text": STRING})
 
 
 def test_a_tally_keeps_the_order_of_what_it_finds() -> None:
@@ -186,7 +185,7 @@ def test_any_columns_are_survived(method: str | None) -> None:
     for value in odd:
         for name in ("messages", "conversations", "prompt", "completion", "chosen", "label", "tools", "images", "text"):
             rows = FakeRows.of([{**good("pair", index), **good("text", index), name: value} for index in range(4)])
-            found = scan_rows(rows, shape_of(rows), method=method, eval_rows=rows)
+            found = scan_frame(rows, method, rows)
             assert all(isinstance(told, Finding) for told in findings(found, method))
 
 
@@ -194,4 +193,4 @@ def test_a_column_without_values_is_null_in_each_row() -> None:
     """A column of the type null is told as such."""
     rows = FakeRows(pl.DataFrame({"text": [None, None]}))
     assert rows.columns == {"text": NULL}
-    assert scan_rows(rows, shape_of(rows), method="sft").marked == (DamagedRows("null", "text", 2, (0, 1)),)
+    assert scan_frame(rows).marked == (DamagedRows("null", "text", 2, (0, 1)),)

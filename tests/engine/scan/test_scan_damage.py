@@ -11,8 +11,7 @@ from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan, UnreadablePart
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.scan import scan_rows
-from tests.helpers.scanned import FakeRows, Row, assistant, findings, good, scan, shape_of, system, user
+from tests.helpers.scanned import FakeRows, Row, assistant, findings, good, scan, scan_frame, system, user
 
 ODD = 4
 """Number of the row that is damaged; there are good ones before and after it, in other batches too."""
@@ -254,7 +253,7 @@ def test_labels_that_are_uneven_are_told_unless_weighted() -> None:
 def test_mixed_types_are_told(values: Sequence[str], odd: tuple[int, ...]) -> None:
     """In a column whose rows differ in type, those that are no text are told."""
     rows = FakeRows.of([{"text": value} for value in values], {"text": Scalar("json")})
-    found = scan_rows(rows, shape_of(rows), method="sft")
+    found = scan_frame(rows)
 
     assert [(marked.mark, marked.rows) for marked in found.marked] == [("mixed-types", odd)]
     assert codes(found) == {"DAT204": Severity.ERROR}
@@ -264,7 +263,7 @@ def test_messages_that_are_lists_only_sometimes_are_told() -> None:
     """Where one row has its messages as text, and the others as lists, it is that row."""
     values = [json.dumps([user("a"), assistant("b")]), "hello", json.dumps([user("b"), assistant("c")])]
     rows = FakeRows.of([{"messages": value} for value in values], {"messages": Scalar("json")})
-    found = scan_rows(rows, shape_of(rows), method="sft")
+    found = scan_frame(rows)
 
     assert [(marked.mark, marked.rows) for marked in found.marked] == [("mixed-types", (1,))]
 
@@ -283,7 +282,7 @@ def test_messages_that_differ_in_their_keys_are_judged() -> None:
         [{"messages": [json.dumps(turn) for turn in turns]} for turns in conversations],
         {"messages": ListOf(Scalar("json"))},
     )
-    found = scan_rows(rows, shape_of(rows), method="sft")
+    found = scan_frame(rows)
 
     assert {(marked.mark, marked.detail, marked.rows) for marked in found.marked} == {
         ("role-order", "two user turns in a row", (1,)),

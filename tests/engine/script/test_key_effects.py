@@ -65,7 +65,7 @@ def effects(values: Mapping[str, Any]) -> Effects:
     """Return all that comes of a job on this machine: its script, its plan, its runs folder, and what is changed when memory runs out."""
     document = Document(path=PATH, kind="job", values=values)
     job = parse_job(document)
-    if chosen := choose_settings(document, job, objections=lambda _: ()):
+    if chosen := choose_settings(document, job, objections=lambda _: (), rows=None):
         job = parse_job(chosen[0])
     name = name_job(job, PATH)
     plan = Plan(name=name, script="", script_name="", cwd="/", processes=process_count(Machine(cpus=1), job))

@@ -254,7 +254,7 @@ def test_what_a_template_for_texts_writes_nothing_for_is_left_out(content: Any, 
 
     rows = [{"messages": [{"role": "user", "content": "one"}, {"role": "assistant", "content": content}]}]
     frame = pl.DataFrame({"messages": pl.Series([row["messages"] for row in rows], dtype=pl.Object)})
-    found = tokenize_rows([Batch(0, frame)], TextsAlone(), sft())
+    found = tokenize_rows([Batch(0, frame)], TextsAlone(), sft(), of=None, limit=None)
     assert (found.omitted.count, found.omitted_last.count) == (int(omitted), int(omitted))
 
 
@@ -272,7 +272,7 @@ def test_a_number_among_texts_is_given_to_the_template_as_the_trainer_gives_it()
     opened.columns = {"messages": said}
     frame = pl.DataFrame({"messages": [[user("one"), assistant("42")], [user("one"), assistant("[sic]")]]})
     opened.batches = lambda: iter([Batch(0, frame)])  # type: ignore[method-assign]  # a fake
-    tokens = tokenize_rows(opened, Adding(), sft())
+    tokens = tokenize_rows(opened, Adding(), sft(), of=None, limit=None)
 
     assert tokens.failed == RowCount(1, (0,))
     assert "row 0: TypeError" in tokens.problem
@@ -318,7 +318,7 @@ def test_rows_of_other_columns_and_images_are_not_tokenized() -> None:
     with pytest.raises(SourceError, match="processor"):
         told([{"text": "a", "image": "x.png"}], sft())
     with pytest.raises(SourceError, match="no rows"):
-        tokenize_rows([], Words(), sft())
+        tokenize_rows([], Words(), sft(), of=None, limit=None)
 
 
 class Opened:
@@ -355,7 +355,7 @@ def test_messages_that_a_frame_holds_as_json_are_messages() -> None:
     opened.columns = {"messages": ListOf(Scalar("json"))}
     frame = pl.DataFrame({"messages": [['{"role": "user", "content": "a"}', '{"role": "assistant", "content": "b"}']]})
     opened.batches = lambda: iter([Batch(0, frame)])  # type: ignore[method-assign]  # a fake
-    tokens = tokenize_rows(opened, Words(), sft())
+    tokens = tokenize_rows(opened, Words(), sft(), of=None, limit=None)
 
     assert tokens.problem == ""
     assert tokens.lengths.max == 6
@@ -364,7 +364,7 @@ def test_messages_that_a_frame_holds_as_json_are_messages() -> None:
 def test_a_sample_of_an_uncounted_set_is_its_beginning() -> None:
     """Where nobody knows how many rows there are, reading stops as soon as there are enough."""
     opened = Opened([5] * 100)
-    tokens = tokenize_rows(opened, Words(), sft(), limit=8)
+    tokens = tokenize_rows(opened, Words(), sft(), limit=8, of=None)
 
     assert (tokens.rows, tokens.of, tokens.steps) == (8, None, None)
     assert opened.read == 2

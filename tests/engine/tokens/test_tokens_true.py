@@ -239,10 +239,14 @@ def prepared(case: Case, folder: str) -> tuple[Recipe, list[Sequenced], Tokens]:
     from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 
     job = document(case, folder)
-    recipe, tokenizer = read_recipe(job), load_tokenizer(want_tokenizer(job))
+    recipe, tokenizer = read_recipe(job), load_tokenizer(want_tokenizer(job, offline=False))
     done = prepare_rows(list(enumerate(case.rows)), look_at(case.rows[0], recipe), recipe, tokenizer)
     assert not done.failed
-    return recipe, done.sequences, tokenize_rows([Batch(0, pl.DataFrame(case.rows))], tokenizer, recipe)
+    return (
+        recipe,
+        done.sequences,
+        tokenize_rows([Batch(0, pl.DataFrame(case.rows))], tokenizer, recipe, of=None, limit=None),
+    )
 
 
 def cut_labels(sequence: Sequenced, recipe: Recipe) -> tuple[list[int], list[int]]:
@@ -302,7 +306,9 @@ def test_damage_is_named_that_ends_or_idles_training(
     job = document(case, folders[case.template])
     job = replace(job, values={**job.values, "dataset": "rows"})
     batch = Batch(0, pl.DataFrame(case.rows))
-    tokens = tokenize_rows([batch], load_tokenizer(want_tokenizer(job)), read_recipe(job))
+    tokens = tokenize_rows(
+        [batch], load_tokenizer(want_tokenizer(job, offline=False)), read_recipe(job), of=None, limit=None
+    )
     results = list(
         run_rules(
             select(all_rules(), only=("DAT23", "DAT24")), job, {"tokens": tokens, "scan": Scan(rows=len(case.rows))}

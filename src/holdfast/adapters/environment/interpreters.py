@@ -72,7 +72,7 @@ def _host_interpreters(declared: ProjectRequirements, source: str) -> Iterator[s
             yield name
 
 
-def reason_for_uv(path: str, source: str, words: Sequence[str], added: Sequence[str] = ()) -> str:
+def reason_for_uv(path: str, source: str, words: Sequence[str], added: Sequence[str]) -> str:
     """Return why uv makes the environment of a script with a header: what this one lacks, and has instead; empty if it does not.
 
     Args:
@@ -185,7 +185,7 @@ def _is_met(text: str) -> bool:
         return False
 
 
-def find_modules_elsewhere(path: str, source: str, added: Sequence[str] = ()) -> Iterator[str]:
+def find_modules_elsewhere(path: str, source: str, added: Sequence[str]) -> Iterator[str]:
     """Yield the modules of packages that a script declares and this environment, used in place of its own, lacks.
 
     Args:

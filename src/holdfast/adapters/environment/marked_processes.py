@@ -23,7 +23,7 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
     words: Sequence[str],
     mark: str,
     *,
-    variables: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None,
     folder: Path | None = None,
     stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.DEVNULL,

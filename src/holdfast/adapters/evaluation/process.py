@@ -122,7 +122,7 @@ def do_work(
     work: Sequence[DatasetWork],
     on_progress: Callable[[str], None],
     *,
-    offline: bool = False,
+    offline: bool,
 ) -> WorkReport:
     """Do the work for some datasets with a model, in as many processes as die of it.
 

@@ -63,7 +63,7 @@ class StageProcess:
     So a stage that dies, or that changes libraries, does not concern the next one. It starts with the first stage.
     """
 
-    def __init__(self, *, offline: bool = False) -> None:
+    def __init__(self, *, offline: bool) -> None:
         """Take what holds for all stages.
 
         Args:

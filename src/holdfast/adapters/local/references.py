@@ -36,7 +36,7 @@ OF_CHECKPOINTS: Final = (
 class LocalFolders:
     """Some folders of this machine. What reads data or models is imported where there is any to read."""
 
-    def __init__(self, folders: Sequence[Path], *, walked: bool = False) -> None:
+    def __init__(self, folders: Sequence[Path], *, walked: bool) -> None:
         """Take the folders that relative names start from, the first that has a name counts.
 
         Args:

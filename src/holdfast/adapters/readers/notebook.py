@@ -17,7 +17,7 @@ from holdfast.core.notebook import code_cells, parse_notebook
 from holdfast.core.text import LINE_BREAK
 
 
-def read_notebook(text: str, path: str, *, beside: Callable[[str], str | None] | None = None) -> tuple[Document, ...]:
+def read_notebook(text: str, path: str, *, beside: Callable[[str], str | None] | None) -> tuple[Document, ...]:
     """Return the Documents of a notebook, like `read_script`.
 
     Raises:

@@ -49,7 +49,7 @@ def call_metric(
     references: Sequence[str],
     columns: Mapping[str, Sequence[Any]],
     *,
-    limit_s: float = LIMIT_S,
+    limit_s: float,
 ) -> RewardResult:
     """Return the result of a user's own metric, a value for each prediction.
 

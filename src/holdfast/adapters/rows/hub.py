@@ -47,11 +47,11 @@ class HubDataset:
 
 def open_hub_rows(
     repo_id: str,
-    split: str = "train",
+    split: str,
     *,
-    config: str | None = None,
-    revision: str | None = None,
-    files: Iterable[str] | None = None,
+    config: str | None,
+    revision: str | None,
+    files: Iterable[str] | None,
 ) -> FileRows:
     """Open the rows of a dataset on the Hub. Files are fetched when their turn comes.
 

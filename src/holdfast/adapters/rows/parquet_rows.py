@@ -69,7 +69,7 @@ def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
-def parts_of(groups: Sequence[RowGroup], width: int = 1) -> Iterator[tuple[int, int]]:
+def parts_of(groups: Sequence[RowGroup], width: int) -> Iterator[tuple[int, int]]:
     """Yield the parts in which a file is read: number of the first row, and how many.
 
     Args:

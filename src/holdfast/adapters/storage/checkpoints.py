@@ -28,7 +28,6 @@ from holdfast.core.checkpoint import (
     IntegrityVerdict,
     Manifest,
     PromisedFile,
-    any_step,
     describe_damage,
     parse_manifest,
 )
@@ -134,9 +133,7 @@ def step_in(folder: Path) -> int | None:
     return None
 
 
-def newest_whole(
-    folder: Path, usable: Callable[[int], bool] = any_step
-) -> tuple[Path | None, list[CheckpointIntegrity]]:
+def newest_whole(folder: Path, usable: Callable[[int], bool]) -> tuple[Path | None, list[CheckpointIntegrity]]:
     """Return the newest checkpoint that is whole and can be resumed from, and the newer ones that were passed over.
 
     Args:

@@ -146,7 +146,7 @@ class Tail:
         past: Whether to read what the file already contains, too.
     """
 
-    def __init__(self, path: Path, *, past: bool = True) -> None:
+    def __init__(self, path: Path, *, past: bool) -> None:
         self._path = path
         self._offset = path.stat().st_size if not past and path.exists() else 0
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
-from holdfast.core.checkpoint import CheckpointIntegrity, any_step
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import Reported
 from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import event_of_line
@@ -36,7 +36,7 @@ class SharedOutput:
         self,
         attempt: AttemptState,  # noqa: ARG002 - the folder has those of all attempts
         saved: Collection[str],
-        usable: Callable[[int], bool] = any_step,
+        usable: Callable[[int], bool],
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest complete checkpoint of all folders in which the run saved one, and the newer ones that are damaged."""
         folders = {*saved, *map(str, self._folder.glob("checkpoints/*"))}

@@ -17,7 +17,7 @@ def read_documents(
     path: str,
     arguments: Sequence[str | Unknown] | None,
     files: SettingsFiles,
-    places: Sequence[Place] = (),
+    places: Sequence[Place],
 ) -> tuple[Document, ...]:
     """Return the Documents of a script, one for each job that it trains.
 

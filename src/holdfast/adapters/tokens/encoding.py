@@ -23,11 +23,11 @@ class LoadedTokenizer:
         self,
         tokenizer: Any,
         *,
-        stops: Sequence[int] = (),
-        embedding: int | None = None,
-        positions: Positions | None = None,
-        template: str | None = None,
-        marks: bool = False,
+        stops: Sequence[int],
+        embedding: int | None,
+        positions: Positions | None,
+        template: str | None,
+        marks: bool,
     ) -> None:
         """Take a tokenizer.
 

@@ -66,7 +66,7 @@ class TokenizerRequest:
     unreached: str = ""
 
 
-def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = False) -> TokenizerRequest:
+def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool) -> TokenizerRequest:
     """Return the tokenizer that a job file trains with.
 
     Raises:

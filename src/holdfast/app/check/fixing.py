@@ -61,7 +61,7 @@ class FixedSource:
             yield other, text, apply_text_edits(text, edits)
 
 
-def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> TargetResult:
+def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bool) -> TargetResult:
     """Return the result of a target after its fixes were made; where they are not written, before.
 
     Args:

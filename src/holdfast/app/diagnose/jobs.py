@@ -44,7 +44,7 @@ class JobContext:
     unread: str = ""
 
 
-def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> JobContext:
+def read_job(path: str, versions: Mapping[str, str], text: str | None) -> JobContext:
     """Return the settings of a script or job file, checked against the versions in the log, without the network.
 
     Args:

@@ -76,7 +76,7 @@ def read_metrics(
     at_least: Sequence[str],
     errors: list[HoldfastError],
     *,
-    benchmarks: bool = False,
+    benchmarks: bool,
 ) -> RequestedMetrics:
     """Return the metrics that are requested; add an error for each name that is none.
 

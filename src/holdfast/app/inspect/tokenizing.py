@@ -11,7 +11,7 @@ from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 
 
 def tokenize(
-    document: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None = None
+    document: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None
 ) -> tuple[Tokens, tuple[MaskedRow, ...]]:
     """Return the tokens of the rows, and the first row as the model is shown it.
 

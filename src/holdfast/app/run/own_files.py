@@ -27,7 +27,7 @@ MOST_BYTES: Final = 5 << 30
 WHERE: Final = "the files beside the script"
 
 
-def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places: Iterable[str] = ()) -> Plan:
+def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places: Iterable[str]) -> Plan:
     """Return the plan with the files that its attempts need, by their paths from the folder that the script runs in.
 
     Args:

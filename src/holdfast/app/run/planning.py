@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.resolved import with_absolute_paths
@@ -30,8 +29,6 @@ from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.run.launch import apply_job, apply_place, name_job
 from holdfast.engine.script.render import referred_files
 
-HERE: Final = Placement()
-
 
 def secret_references(target: Target, arguments: Sequence[str]) -> SecretReferences:
     """Return the references that replace the secrets of a target, and of the arguments of a script."""
@@ -44,9 +41,9 @@ def make_plan(
     target: Target,
     arguments: Sequence[str],
     references: SecretReferences,
-    placement: Placement = HERE,
-    estimate: JobEstimate | None = None,
-    prices: PriceList | None = None,
+    placement: Placement,
+    estimate: JobEstimate | None,
+    prices: PriceList | None,
 ) -> Plan:
     """Return the plan of a run of the target.
 

@@ -71,12 +71,12 @@ class Run:
         """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
-    def supervise(self, observer: RunObserver, diagnose: DiagnoseAttempt | None = None) -> RunState:
+    def supervise(self, observer: RunObserver, diagnose: DiagnoseAttempt) -> RunState:
         """Supervise the run until it ends or the person detaches; return its state.
 
         Args:
             observer: Follows the run.
-            diagnose: Finds out why an attempt failed; without it no cause is known.
+            diagnose: Finds out why an attempt failed.
         """
         plan, clock = load_plan(self.folder), SystemClock()
 
@@ -95,9 +95,7 @@ class Run:
             output=output,
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, output, number, resume=resume),
-            diagnose=lambda attempt, now_s: (
-                diagnose(self, attempt, now_s) if diagnose else Diagnosed(at_s=now_s, attempt=attempt)
-            ),
+            diagnose=lambda attempt, now_s: diagnose(self, attempt, now_s),
             verify=verify_push,
             evaluate=lambda heed: self._evaluate(plan, heed, observer),
             export=lambda heed: self._export(plan, heed, observer),
@@ -147,7 +145,7 @@ class Run:
             requested = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
             self.ledger.append(self.name, [requested])
 
-    def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
+    def refuse(self, by: Refuser, because: str, codes: Sequence[str]) -> None:
         """Record that the run was refused before its start."""
         now_s = SystemClock().now_s()
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))

@@ -39,7 +39,7 @@ def arguments(part: str, api: Api | None = None) -> Mapping[str, Parameter]:
     return signature.parameters if signature else {}
 
 
-def arguments_of(job: Document, api: Api | None = None) -> Mapping[str, Parameter]:
+def arguments_of(job: Document, api: Api | None) -> Mapping[str, Parameter]:
     """Return the parameters of the config class whose settings are under `train`."""
     made_by = next((call.path for call in job.calls if call.key == "train" and call.via != "file"), None)
     signature = api.signature(made_by) if api and made_by else None

@@ -103,7 +103,7 @@ def forms_of(columns: Mapping[str, Type | None]) -> dict[str, Form]:
     return {name: form_of(kind) for name, kind in columns.items()}
 
 
-def settle(columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]] = ()) -> dict[str, Type | None]:
+def settle(columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]]) -> dict[str, Type | None]:
     """Return the columns with the types of those that nobody knows, or that differ by row, taken from rows.
 
     Args:

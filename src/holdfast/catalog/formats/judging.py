@@ -54,9 +54,7 @@ def judge(
     return Readiness(ready=True, caveat="; ".join(caveats))
 
 
-def read_columns(
-    method: Method | str, columns: Mapping[str, Type | None], settings: ColumnSettings = DEFAULTS
-) -> tuple[str, ...]:
+def read_columns(method: Method | str, columns: Mapping[str, Type | None], settings: ColumnSettings) -> tuple[str, ...]:
     """Return the columns of the data that the method's trainer reads, in the order in which it does.
 
     >>> read_columns("sft", {"messages": None, "text": None, "source": None})

@@ -28,7 +28,7 @@ Objections = Callable[[Document], Collection[str]]
 
 
 def choose_settings(
-    document: Document, job: Job, *, rows: int | None = None, objections: Objections
+    document: Document, job: Job, *, rows: int | None, objections: Objections
 ) -> tuple[Document, ScenarioChoices] | None:
     """Return the document of a job with the settings of its scenario, and which these are; None if it names no scenario.
 

@@ -25,7 +25,7 @@ class FixResult:
     fixed: tuple[Finding, ...] = ()
 
 
-def combine_fixes(findings: Iterable[Finding], place_edits: EditPlacer, *, unsafe: bool = False) -> FixResult:
+def combine_fixes(findings: Iterable[Finding], place_edits: EditPlacer, *, unsafe: bool) -> FixResult:
     """Return the edits of every fix that can be made at once. One that meets another waits for the next round.
 
     Args:

@@ -52,7 +52,7 @@ NOTHING: Final = "the job names nothing of the Hub"
 class ReferenceResolver:
     """Where what a job names is looked for: here first, then on the Hub, which is opened when it is first needed."""
 
-    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]", *, waits: bool = True) -> None:
+    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]", *, waits: bool) -> None:
         """Take what lies here, what gives the Hub, and whether its answers may have to be waited for."""
         self.here, self._open_hub, self.waits = here, open_hub, waits
         self._hub: Hub | None = None

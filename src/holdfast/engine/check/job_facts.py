@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
-from typing import Final
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.builtin import BUILTIN
@@ -31,9 +30,6 @@ from holdfast.engine.check.mixed_data import mixture_facts
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files
 from holdfast.ports import Datasets, Machines, Models
-
-UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
-"""A document that names nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +79,7 @@ def process_count(machine: Machine, job: Job) -> int:
 class JobFacts(HubFacts):
     """The facts of a job file, by the names that rules give their parameters. Each property is one fact."""
 
-    def __init__(self, job: Job, sources: FactSources, document: Document = UNNAMED) -> None:
+    def __init__(self, job: Job, sources: FactSources, document: Document) -> None:
         super().__init__(document, sources.outside)
         self._job, self._sources = job, sources
 

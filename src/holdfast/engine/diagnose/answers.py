@@ -30,8 +30,8 @@ def diagnose_result(
     settings: Mapping[str, Any] = MappingProxyType({}),
     is_applied: Callable[[Remedy], bool] = lambda _: False,
     *,
-    job: str = "",
-    reported: Collection[str] | None = None,
+    job: str,
+    reported: Collection[str] | None,
 ) -> DiagnoseResult:
     """Return the result for some logs.
 

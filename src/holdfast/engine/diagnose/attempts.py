@@ -282,7 +282,7 @@ def reported_training(
     return declared if settings else None
 
 
-def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:
+def hang_evidence(ending: Ending, stopper: Stopper | None) -> list[ClassEvidence]:
     """Return the class that the stacks of a hanging process speak for. If the watch on progress ended it, it is certain that it hung there."""
     hang = _hang(ending)
     if hang is None or (stopper is Stopper.STALL and _called(ending)):  # the ledger's fact names the function

@@ -33,7 +33,7 @@ class Standstill:
 
 
 def find_standstill(
-    stacks: Mapping[int, str], collectives: Mapping[int, Sequence[Collective]] | None = None
+    stacks: Mapping[int, str], collectives: Mapping[int, Sequence[Collective]] | None
 ) -> Standstill | None:
     r"""Return where processes stand still, by the last stack of each rank; None if no stack was taken.
 

@@ -27,7 +27,7 @@ HEADS: Final = {
 HEAD: Final = re.compile(rf"(?<!\w)\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 
 
-def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, str]:
+def subject_of(log: Log, declared: DeclaredTraining | None) -> dict[str, str]:
     """Return the method and the head of a job, each as a value of its own name, and `unsaved` if it has no checkpoint.
 
     There is nothing of what is not known, or of which several are named.

@@ -93,7 +93,7 @@ class Chain:
         return {line.number: part for part, lines in parts for line in lines}
 
 
-def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = ()) -> Chain:
+def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...]) -> Chain:
     """Return the traceback that begins in a line, with those that followed from it.
 
     Args:

@@ -1,17 +1,13 @@
 """Conditions that make an evaluation fail: decided by intervals, so that chance does not."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Final
 
-from holdfast.catalog.metrics import METRICS, AtLeast
+from holdfast.catalog.metrics import AtLeast
 from holdfast.results.evaluate import BaseFigure, EvaluationFigure, GateResult
-
-LOWER_IS_BETTER: Final = frozenset(name for name, metric in METRICS.items() if metric.lower_is_better)
-"""Of holdfast's own metrics."""
 
 
 def judge_at_least(
-    gate: AtLeast, figures: Sequence[EvaluationFigure], lower_is_better: Container[str] = LOWER_IS_BETTER
+    gate: AtLeast, figures: Sequence[EvaluationFigure], lower_is_better: Container[str]
 ) -> Iterator[GateResult]:
     """Yield for each dataset whether a condition holds: whether all of the interval is on its side."""
     lower = gate.metric in lower_is_better

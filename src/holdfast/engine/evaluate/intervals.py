@@ -49,7 +49,7 @@ class MetricFigure:
     rows_needed: int | None
 
 
-def figure_of(metric: Metric, measures: FloatArray, clusters: IntArray | None = None) -> MetricFigure:
+def figure_of(metric: Metric, measures: FloatArray, clusters: IntArray | None) -> MetricFigure:
     """Return the value of a metric over rows, with its interval.
 
     Args:

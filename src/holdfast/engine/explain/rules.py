@@ -72,7 +72,7 @@ def render_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_mes
     return _render(rule, blocks)
 
 
-def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> str:
+def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]]) -> str:
     """Return a rule's page with one short example, and what to write instead: about one screen."""
     examples = find_examples(rule, objections)
     pairs = [(each, instead) for each in examples if (instead := find_replacement(rule, each.case))]
@@ -85,7 +85,7 @@ def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = 
     return _render(rule, blocks)
 
 
-def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> list[RuleExample]:
+def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]]) -> list[RuleExample]:
     """Return a rule's bad examples, each source once, with what the rule says of it, as things stand outside."""
     found: dict[tuple[str, ...], RuleExample] = {}
     for case in rule.bad:

@@ -33,7 +33,7 @@ from holdfast.engine.references.models import named_models
 NOT_MEASURED: Final = "`holdfast plan` measures them"
 
 
-def names_gpus(job: Document, machine: Machine, own: Callable[[], tuple[Hardware, ...]] = tuple) -> bool:
+def names_gpus(job: Document, machine: Machine, own: Callable[[], tuple[Hardware, ...]]) -> bool:
     """Whether a job says on which GPUs it runs: by its hardware, or on this machine, which has some.
 
     Args:
@@ -79,8 +79,8 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     prices: PriceList,
     model: Callable[[], ModelFacts],
     dataset: Callable[[], Dataset],
-    lengths: Callable[[], RowLengths] | None = None,
-    rehearsed: RehearsedTraining | None = None,
+    lengths: Callable[[], RowLengths] | None,
+    rehearsed: RehearsedTraining | None,
 ) -> PlanQuestion:
     """Return the question of a job's plan.
 

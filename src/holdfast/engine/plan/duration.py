@@ -61,7 +61,7 @@ def padded_length(step: TrainingStep, lengths: RowLengths | None) -> float:
     return lengths.mean if step.flattened else lengths.mean_longest(step.rows)
 
 
-def step_flops(step: TrainingStep, length: float | None = None) -> float:
+def step_flops(step: TrainingStep, length: float | None) -> float:
     """Return the arithmetic of one micro-batch, with all that is computed again.
 
     Args:
@@ -124,7 +124,7 @@ def token_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
     return Interval(max(launches.value, reading), 0.0, max(launches.high, reading))
 
 
-def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:
+def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None) -> Interval:
     """Return the time of one optimizer step.
 
     Where the rows were not measured, the upper end has every row as long as the longest allowed, and the lower end has no arithmetic.
@@ -144,7 +144,7 @@ def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | Non
     return exactly(step.accumulation) * micro + states + generation_seconds(step, gpu)
 
 
-def is_launch_bound(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> bool:
+def is_launch_bound(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None) -> bool:
     """Whether a micro-batch waits for the host to launch its operations, so that a faster GPU makes it no faster.
 
     Args:
@@ -165,7 +165,7 @@ def _optimizer_bytes(step: TrainingStep) -> float:
     return step.trained * step.trained_bytes * (2 + 2 * step.optimizer.states + 1) / step.sharding.processes
 
 
-def forward_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:
+def forward_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None) -> Interval:
     """Return the time of one evaluation batch, which only goes forward; of one that is generated, with its completions.
 
     Args:

@@ -39,7 +39,7 @@ def list_flavors(prices: PriceList) -> Sequence[Hardware]:
     return [*flavors, *prices.own]
 
 
-def find_hardware(name: str, prices: PriceList | None = None) -> Hardware:
+def find_hardware(name: str, prices: PriceList | None) -> Hardware:
     """Return the hardware of a name; a GPU that is no flavor has no price.
 
     Args:

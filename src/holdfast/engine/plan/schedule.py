@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
@@ -38,9 +37,7 @@ NOTHING_ELSE: Final = TrainingSchedule()
 """Of a training that only does its steps."""
 
 
-def read_schedule(
-    job: Document, api: Api, steps: int, epochs: int, rehearsed: Mapping[str, Any] = MappingProxyType({})
-) -> TrainingSchedule:
+def read_schedule(job: Document, api: Api, steps: int, epochs: int, rehearsed: Mapping[str, Any]) -> TrainingSchedule:
     """Return how often a job evaluates, saves and pushes; what its source hides counts as never.
 
     Args:

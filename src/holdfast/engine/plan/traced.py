@@ -28,9 +28,7 @@ UNTRACED: Final[tuple[PhaseName, ...]] = ("generation",)
 """Phases of the closed form that no trace goes through."""
 
 
-def trace_memory(
-    step: TrainingStep, traced: TracedStep, closed: MemoryEstimate, *, gpu: Gpu | None = None
-) -> MemoryEstimate:
+def trace_memory(step: TrainingStep, traced: TracedStep, closed: MemoryEstimate, *, gpu: Gpu | None) -> MemoryEstimate:
     """Return the memory of a traced step. Its bounds are those of the closed form, unless the trace is beyond them.
 
     Args:

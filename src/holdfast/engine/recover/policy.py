@@ -56,7 +56,7 @@ def is_end_requested(state: RunState) -> bool:
     return state.stop is not None and state.stop.is_final
 
 
-def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None = None) -> Decision:
+def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None) -> Decision:
     """Return the cause of an attempt's failure with what follows from it.
 
     Args:

@@ -25,7 +25,7 @@ AGAIN: Final[StageName] = "resume"
 
 
 def rehearse_result(
-    rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolated: bool, strict: bool = False
+    rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolated: bool, strict: bool
 ) -> RehearseResult:
     """Return the result of a rehearsal.
 

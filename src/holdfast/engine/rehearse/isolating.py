@@ -51,7 +51,7 @@ class Replay:
     rows_given: bool = True
 
 
-def may_be_isolated(failure: Failure, *, machines: bool = False) -> bool:
+def may_be_isolated(failure: Failure, *, machines: bool) -> bool:
     """True if data, model or code may be to blame for a failure.
 
     Args:
@@ -67,7 +67,7 @@ def error_of(played: PartResult) -> str:
     return "" if played.code == 0 and not played.over else because_of(played).partition(":")[0].strip()
 
 
-def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: str = "") -> tuple[Blame, str]:
+def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: str) -> tuple[Blame, str]:
     """Return the blame for a failure, and its evidence.
 
     Args:

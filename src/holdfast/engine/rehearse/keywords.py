@@ -35,7 +35,7 @@ def find_argument(text: str, sources: Mapping[str, str], cells: Cells = ()) -> F
     return _first_given_once(names, sources, cells)
 
 
-def find_argument_in_words(text: str, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
+def find_argument_in_words(text: str, sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     r"""Return the line of the first argument whose name a text has as words, and that the user's code gives in one place alone.
 
     >>> text = "Number of reward weights (2) must match number of reward functions (1)"

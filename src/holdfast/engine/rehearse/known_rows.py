@@ -99,7 +99,7 @@ def _common(traits: Iterable[Iterable[tuple[str, object]]], least: float) -> fro
     return frozenset(trait for trait, count in counts.items() if count >= least)
 
 
-def typed_rows(noted: RecordedRows, first: int = 0) -> list[Row] | None:
+def typed_rows(noted: RecordedRows, first: int) -> list[Row] | None:
     """Return good rows with the columns and types that the script's own have; None if no good value is known for one.
 
     Args:
@@ -119,7 +119,7 @@ def typed_rows(noted: RecordedRows, first: int = 0) -> list[Row] | None:
         return None
 
 
-def method_rows(noted: RecordedRows, method: str, reads: Iterable[str] = (), first: int = 0) -> list[Row]:
+def method_rows(noted: RecordedRows, method: str, reads: Iterable[str], first: int) -> list[Row]:
     """Return good rows as a method's trainer takes them, with the script's other columns.
 
     Args:

@@ -12,7 +12,7 @@ LABELS: Final = "labels"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def find_labelling(sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
+def find_labelling(sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     r"""Return the line that sets `labels` in the one function of the user's code that does; None if none or several do.
 
     >>> text = "def encode(row):\n    row['labels'] = [-100]\n    return row\n"

@@ -19,7 +19,7 @@ STATES: Final = {"adamw_torch": 2, "adamw_torch_fused": 2, "adamw": 2, "lion": 1
 """Numbers that an optimizer keeps for each that is trained, of the same type; for others no checkpoint is foretold."""
 
 
-def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures:
+def learn(whole: PartResult, tokens: TokenReport | None) -> LearntFigures:
     """Return figures for `plan`.
 
     Args:

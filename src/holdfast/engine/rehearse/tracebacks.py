@@ -99,7 +99,7 @@ def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
+def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     """Return the innermost line of the user's own code in a traceback; None if there is none.
 
     Args:

@@ -62,8 +62,8 @@ def resolved_by(
     declared: ProjectRequirements,
     newest: Mapping[str, str],
     *,
-    lowest: Mapping[str, str] | None = None,
-    python: str = USUAL_PYTHON,
+    lowest: Mapping[str, str] | None,
+    python: str,
     folder: Path = FOLDER,
 ) -> Resolution:
     """Return a resolution that something else made, such as uv; versions outside the history are unknown.

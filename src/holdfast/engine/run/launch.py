@@ -78,7 +78,7 @@ def requested_job(
     *,
     backend: str | None,
     runs: str | None,
-    scenario: ScenarioChoices | None = None,
+    scenario: ScenarioChoices | None,
 ) -> RequestedJob:
     """Describe a request.
 

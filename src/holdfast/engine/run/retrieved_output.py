@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
-from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity, any_step
+from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
 from holdfast.core.errors import LogGoneError, UnreachableError
 from holdfast.core.event import Reported, ReportsLost
 from holdfast.core.run_state import AttemptState
@@ -118,7 +118,7 @@ class RetrievedOutput:
         self,
         attempt: AttemptState,
         saved: Collection[str],  # noqa: ARG002 - where it saved is not this machine's to look
-        usable: Callable[[int], bool] = any_step,
+        usable: Callable[[int], bool],
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
         passed_over: list[CheckpointIntegrity] = []

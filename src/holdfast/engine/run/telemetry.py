@@ -153,7 +153,7 @@ class TelemetryReader:
         ended: True if the last event said that its process ends.
     """
 
-    def __init__(self, heard: Mapping[str, int] | None = None) -> None:
+    def __init__(self, heard: Mapping[str, int] | None) -> None:
         self._due = {process: (number + 1, 1) for process, number in (heard or {}).items()}
         self._pieces: dict[str, bytes] = {}
         self._position = self._readings = 0

@@ -17,7 +17,7 @@ LONGEST: Final = 120
 SENTENCE_END: Final = re.compile(r"(?<=\.) ")
 
 
-def verdict(state: RunState, stall_limit_s: float | None = None) -> tuple[RunStage, str]:
+def verdict(state: RunState, stall_limit_s: float | None) -> tuple[RunStage, str]:
     """Return how a run ended whose newest attempt has ended, and why, in one sentence.
 
     Args:

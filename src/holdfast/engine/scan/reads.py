@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.catalog.formats import DEFAULTS, Form, form_of, read_columns
+from holdfast.catalog.formats import Form, form_of, read_columns
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.columns import NULL, ListOf, Scalar, Type
@@ -119,9 +119,7 @@ class Reads:
         return tuple(name for name in self.content if form_of(self.types[name]) in wanted)
 
 
-def what_is_read(
-    columns: Mapping[str, Type], shape: Shape, method: str | None = None, settings: ColumnSettings = DEFAULTS
-) -> Reads:
+def what_is_read(columns: Mapping[str, Type], shape: Shape, method: str | None, settings: ColumnSettings) -> Reads:
     """Return the columns that a method's trainer reads; without a method, those of the trainers for this type of data."""
     reader = method or _reader_of(shape)
     steps = method is None and set(STEPS) <= columns.keys() and "stepwise supervision" in shape.types

@@ -7,7 +7,6 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.columns import Scalar
@@ -40,9 +39,9 @@ def scan_rows(
     rows: Rows,
     shape: Shape,
     *,
-    eval_rows: Rows | None = None,
-    method: str | None = None,
-    settings: ColumnSettings = DEFAULTS,
+    eval_rows: Rows | None,
+    method: str | None,
+    settings: ColumnSettings,
 ) -> Scan:
     """Return the problems in the rows of a dataset that affect the columns a trainer reads.
 

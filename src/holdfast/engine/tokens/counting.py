@@ -35,8 +35,8 @@ def tokenize_rows(
     tokenizer: Tokenizer,
     recipe: Recipe,
     *,
-    limit: int | None = None,
-    of: int | None = None,
+    limit: int | None,
+    of: int | None,
 ) -> Tokens:
     """Return the tokens of the rows, as the trainer of a recipe makes them.
 
@@ -85,7 +85,7 @@ def _tally_rows(
 
 
 def sample_rows(
-    rows: Rows | Iterable[Batch], recipe: Recipe, *, limit: int | None = None, of: int | None = None
+    rows: Rows | Iterable[Batch], recipe: Recipe, *, limit: int | None, of: int | None
 ) -> Iterator[list[tuple[int, Row]]]:
     """Yield rows with their numbers, some at a time, of the columns that the trainer makes tokens of.
 

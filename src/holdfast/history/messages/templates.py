@@ -26,7 +26,7 @@ UNWRAPPING: Final = frozenset({"dedent", "cleandoc", "str", "_"})
 HOLES: Final = re.compile(rf"{HOLE}(?:\s*{HOLE})+")
 
 
-def templates_of(node: ast.expr, lookup: ExpressionLookup, *, percent: bool = False) -> Iterator[str]:
+def templates_of(node: ast.expr, lookup: ExpressionLookup, *, percent: bool) -> Iterator[str]:
     """Yield the templates of an expression that makes a message; none of one with too few words.
 
     Args:

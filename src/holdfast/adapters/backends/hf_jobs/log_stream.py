@@ -62,7 +62,7 @@ class LogStream:
         opening_s: See `OPENING_S`.
     """
 
-    def __init__(self, connect: Connect, silent_s: float = SILENT_S, opening_s: float = OPENING_S) -> None:
+    def __init__(self, connect: Connect, silent_s: float, opening_s: float = OPENING_S) -> None:
         self._connect, self._silent_s, self._opening_s = connect, silent_s, opening_s
         self._log, self._changed = MergedLog(), Condition()
         self._connection: _Connection | None = None

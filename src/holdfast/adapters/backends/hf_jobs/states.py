@@ -85,7 +85,7 @@ def poll_result(stage: str, message: str) -> PollResult:
     return PollResult(answer=Liveness.UNKNOWN, because=because)
 
 
-def waiting_phase(flavor: str, waited_s: float, message: str = "") -> str:
+def waiting_phase(flavor: str, waited_s: float, message: str) -> str:
     """Return the phase of a job that waits for its hardware. One that waits for long names flavors that fit as well.
 
     >>> waiting_phase("t4-small", 60.0)

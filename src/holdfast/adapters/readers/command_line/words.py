@@ -76,7 +76,7 @@ def split_commands(text: str, path: str, environment: Mapping[str, str] | None =
     yield from _split(Scanner(text, path, environment))
 
 
-def read_exports(text: str, path: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+def read_exports(text: str, path: str, environment: Mapping[str, str] | None) -> dict[str, str]:
     r"""Return the variables that a shell's text gives to what it starts, as far as their values are known.
 
     >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh")
@@ -109,7 +109,7 @@ def _split(scanner: "Scanner") -> Iterator[CommandWords]:
 class Scanner:
     """Goes through a shell's text from piece to piece, and puts words and commands together."""
 
-    def __init__(self, text: str, path: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, text: str, path: str, environment: Mapping[str, str] | None) -> None:
         self.variables: dict[str, str | None] = dict(environment or {})
         self._has_defaults = environment is not None
         self.exported: dict[str, Place] = {}  # in order

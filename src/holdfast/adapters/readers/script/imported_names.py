@@ -8,7 +8,7 @@ import libcst
 from holdfast.adapters.readers.script.rows import NOTHING, ItemRow, comma, written
 
 
-def change_names(source: str, gone: Iterable[str], new: Sequence[str] = ()) -> str:
+def change_names(source: str, gone: Iterable[str], new: Sequence[str]) -> str:
     """Return an import statement without some of its names, and with others.
 
     Args:

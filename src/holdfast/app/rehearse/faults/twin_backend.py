@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity, any_step
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import EndReason, Event, Liveness, Reported
 from holdfast.core.plan import Attempt
 from holdfast.core.run_state import AttemptState
@@ -151,7 +151,7 @@ class TwinBackend:
         return OutputNews(events=[Reported(at_s=at_s, attempt=attempt.number, said=each) for each in news])
 
     def newest_checkpoint(
-        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool] = any_step
+        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool]
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest complete checkpoint, and the newer ones that are damaged."""
         return self._files.newest_checkpoint(attempt, saved, usable)
