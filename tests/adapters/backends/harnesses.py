@@ -19,7 +19,7 @@ from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.payload import load_runtime
-from holdfast.app.run.outputs import open_output
+from holdfast.app.run.runs import open_output
 from holdfast.core.errors import UnreachableError
 from holdfast.core.event import Liveness, Reported, ReportsLost, Started, Starting
 from holdfast.core.plan import Attempt, Plan

@@ -7,7 +7,7 @@ import pytest
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Frame, Hit, Line, Log, Traceback
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
-from holdfast.engine.diagnose.devices import shared_devices
+from holdfast.engine.diagnose.matching import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.signatures import all_signatures
 

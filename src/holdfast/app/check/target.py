@@ -1,6 +1,6 @@
 """Checking one target: reading it, running the rules, and taking out the findings that comments suppress."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -9,9 +9,15 @@ from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
-from holdfast.app.check.ignores import find_unused
 from holdfast.app.check.script_rows import rows_at_hand
-from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, TargetRequest, local_rows, refuse_overrides
+from holdfast.app.check.target_request import (
+    COMMAND_LINE,
+    IGNORES,
+    INSPECTED,
+    TargetRequest,
+    local_rows,
+    refuse_overrides,
+)
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
 from holdfast.core.facts import HUB_FACTS
@@ -19,10 +25,11 @@ from holdfast.core.finding import Finding, Rule
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.core.target_kind import target_kind
 from holdfast.core.text import Place
-from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
+from holdfast.engine.check.answers import UNREADABLE, CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import ReferenceResolver
-from holdfast.engine.check.rule_runner import select
-from holdfast.engine.check.suppress import MARK, split_suppressed
+from holdfast.engine.check.rule_runner import run_rules, select
+from holdfast.engine.check.suppress import MARK, Ignore, split_suppressed
+from holdfast.engine.check.unused_ignores import IgnoreUsage, unused_ignores
 from holdfast.engine.references import references
 from holdfast.results.check import ChecklistItem, TargetResult
 from holdfast.rules import all_rules, rules_of_jobs
@@ -141,7 +148,7 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     checked = _check(target, first, request)
     standing, passed = split_suppressed(checked.findings, target.documents)
     if any(MARK in document.text for document in target.documents):
-        standing += find_unused(target, rules, checked, passed)
+        standing += _find_unused(target, rules, checked, passed)
     return replace(
         checked,
         findings=tuple(sorted(standing, key=_position)),
@@ -205,3 +212,32 @@ def _position(finding: Finding) -> tuple[str, int, int, int, str]:
 
 def _is_broken_program(path: str, errors: Sequence[HoldfastError]) -> bool:
     return target_kind(path).is_program and all(error.spot.line is not None for error in errors)
+
+
+def _find_unused(
+    target: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
+) -> list[Finding]:
+    """Return the findings of the rules about ignore comments.
+
+    Args:
+        target: The target.
+        rules: All rules that are checked.
+        checked: What they found, but for those about comments.
+        passed: What comments let pass, each with the comment.
+    """
+    rules = list(rules)
+    known = (UNREADABLE, *(rule.code for rule in all_rules()))
+    decided = IgnoreUsage(known=known, undecided=frozenset(_undecided(target, rules, checked)), passed=passed)
+    facts = {IGNORES: tuple(unused_ignores(target.documents, decided))}
+    judging = [rule for rule in rules if IGNORES in rule.needs]
+    texts = {document.path: document for document in target.documents}.values()
+    results = (result for document in texts for result in run_rules(judging, document, facts))
+    return [result for result in results if isinstance(result, Finding)]
+
+
+def _undecided(target: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
+    """Yield the codes of the rules that were not checked, so that their findings are not known."""
+    decided = {rule.code for rule in rules if not rule.needs & (INSPECTED | {IGNORES})}
+    kinds = {document.kind for document in target.documents}
+    yield from (rule.code for rule in all_rules() if rule.code not in decided and rule.kinds & kinds)
+    yield from (skip.rule.code for skip in checked.skips)

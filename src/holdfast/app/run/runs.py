@@ -3,26 +3,30 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.payload import load_runtime
+from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import step_in
 from holdfast.adapters.storage.damaged_checkpoints import set_aside
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.adapters.storage.resolved import note_versions
-from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
+from holdfast.adapters.storage.resolved import RESOLVED_JOB_FILE, note_versions, resolved_yaml
+from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
+from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_redacted, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
+from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.models.delivering import verify_push
 from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.observers import RunObserver
-from holdfast.app.run.outputs import open_output
-from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.backends import capabilities_of
 from holdfast.core.checkpoint import CheckpointIntegrity, describe_damage
+from holdfast.core.errors import LedgerError
 from holdfast.core.event import (
     Closed,
     Diagnosed,
@@ -36,16 +40,19 @@ from holdfast.core.event import (
     RunStage,
     training_events,
 )
+from holdfast.core.job import parse_job
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.recover.checkpoints import usable_steps
-from holdfast.engine.recover.replanning import remedied_plan
+from holdfast.engine.recover.replanning import remedied_plan, with_changes
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import AttemptOutput
+from holdfast.ports import AttemptOutput, Backend
 
 DiagnoseAttempt = Callable[["Run", int, float], Diagnosed]
 """Finds out why an attempt of a run failed, given its number and the time."""
@@ -168,7 +175,7 @@ class Run:
         state = fold(events)
         plan = remedied_plan(plan, state.remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
-        write_remedied_job(self.folder, folder, state.remedies)
+        _write_remedied_job(self.folder, folder, state.remedies)
         checkpoint, damaged = _newest_checkpoint(output, state, events) if resume else (None, ())
         # An attempt that was submitted, of which the ledger has no id yet, may be saving at this moment.
         is_new = all(each.number != number for each in state.attempts)
@@ -212,3 +219,27 @@ def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
         return None
     ended = Polled(at_s=now_s, attempt=attempt.number, answer=look.answer, exit_code=look.exit_code)
     return replace(ended, because=look.because, ended_s=look.ended_s)
+
+
+def open_output(backend: Backend, folder: Path) -> AttemptOutput:
+    """Return the output of the attempts of a run.
+
+    In both cases, logs and files are then in the run's folder, and events in the ledger. So no verb asks the backend for them.
+
+    Args:
+        backend: Where the attempts run.
+        folder: The run's folder on this machine.
+    """
+    if backend.retrieval is None:
+        return SharedOutput(folder)
+    return RetrievedOutput(backend.retrieval, RetrievedCopies(folder))
+
+
+def _write_remedied_job(run: Path, attempt: Path, remedies: Sequence[AppliedRemedy]) -> None:
+    """Write `job.yaml` into an attempt's folder where remedies changed the job; `holdfast run` takes it like any other."""
+    changes = [change for remedy in remedies for change in remedy.changes]
+    if not changes:
+        return
+    with suppress(OSError, LedgerError, ExceptionGroup):  # the attempt does not read it
+        job = parse_job(JobFileReader().read(read_foreign_text(run / RESOLVED_JOB_FILE), RESOLVED_JOB_FILE))
+        write_redacted(attempt / "job.yaml", resolved_yaml(with_changes(job, changes)))

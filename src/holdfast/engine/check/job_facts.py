@@ -8,6 +8,7 @@ from itertools import chain
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.data.mixing import most_rows
 from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
@@ -19,14 +20,13 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.core.job import Job
-from holdfast.core.job_data import Data
+from holdfast.core.job_data import Data, MixedData
 from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.scan import Scan
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
-from holdfast.engine.check.mixed_data import mixture_facts
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files
 from holdfast.ports import Datasets, Machines, Models
@@ -162,7 +162,7 @@ class JobFacts(HubFacts):
         data = self._job.dataset
         first = self._find_data("dataset", data)
         return (
-            mixture_facts(data, first, lambda at, each: self._find_data(f"dataset.mix.{at}", each))
+            _mixture_facts(data, first, lambda at, each: self._find_data(f"dataset.mix.{at}", each))
             if data.mix
             else first
         )
@@ -248,3 +248,31 @@ class JobFacts(HubFacts):
     @cached_property
     def _here(self) -> Machine:
         return self._sources.machines.fetch()
+
+
+def _mixture_facts(data: Data, first: Dataset, find: Callable[[int, Data], Dataset]) -> Dataset:
+    """Return the facts about the rows of a mixture.
+
+    Args:
+        data: The mixture.
+        first: What is known of its first dataset.
+        find: Returns what is known of another one, given its position in `mix`; raises SourceError if nothing is.
+    """
+    parts = (first, *_others(data, find))
+    counts = [part.rows if part else None for part in parts]
+    known = [count for count in counts if count is not None]
+    weights = [data.weight or 1.0, *(each.weight for each in data.mix)]
+    whole = most_rows(known, weights) if len(known) == len(counts) else None
+    return replace(first, rows=whole, parts=parts)
+
+
+def _others(data: Data, find: Callable[[int, Data], Dataset]) -> Iterator[Dataset | None]:
+    for at, each in enumerate(data.mix):
+        try:
+            yield find(at, _alone(each))
+        except SourceError:
+            yield None
+
+
+def _alone(each: MixedData) -> Data:
+    return Data(path=each.path, config=each.config, split=each.split)

@@ -5,17 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from typing import Final
 
 from holdfast.core.diagnosis import Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.cleaning import bare
-from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.tracebacks import FRAME, START
 from holdfast.engine.diagnose.truncated_lines import LinePrefixes
 from holdfast.engine.diagnose.values import holds
@@ -26,6 +25,14 @@ SOURCE = re.compile(
     r"^(?:\s+|\s*-+>\s*\d+\s+|\s*\d+\s+)(?:raise \w|warnings\.warn|logger\.\w+\(|assert |(?:[rbu]?f|f[rb])[\"'])"
 )
 """A line of source where no traceback around it was read: what a warning shows below itself, what was pasted without its frames."""
+SHARED: Final = re.compile(r"Duplicate GPU detected : rank (\d+) and rank (\d+) both on CUDA device (\w+)")
+STEPS: Final = (
+    re.compile(r"\[ *(\d[\d,]*) ?/ ?(\d[\d,]*)\]"),
+    re.compile(r"(?i)\b(?:batch|iter(?:ation)?|step|update)s?\W{0,3}(\d[\d,]*) ?(?:/|of) ?(\d[\d,]*)"),
+    re.compile(r"\bepoch \d+: +(\d+) ?/ *(\d+)"),
+    re.compile(r"(?i)\bloss\b.{0,60}?\b(\d+)(it) \[\d+:\d\d"),
+)
+"""How a step is written, and how many there are, if the line says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +189,7 @@ def _condition_values(hit: Hit, pattern: Pattern, known: Mapping[str, str | None
     glued = (hit.traceback.start.bar, hit.traceback.start.text) if hit.traceback else ()
     if (
         "step" in pattern.when
-        and (found := furthest_step((*glued, *_near(hit))))
+        and (found := _furthest_step((*glued, *_near(hit))))
         and found[0] > int(known.get("step") or 0)
     ):
         facts |= {"step": str(found[0]), "steps": str(found[1]) if found[1] else None}
@@ -259,3 +266,38 @@ def _search(expression: str, text: str) -> re.Match[str] | None:
 @cache
 def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
+
+
+def shared_devices(log: Log) -> dict[str, str]:
+    """Return the GPUs that ranks share; empty where NCCL does not report it.
+
+    A rank takes the GPU of its own number, modulo how many there are: with too few GPUs, neighbours share one only if it is the only one.
+
+    Args:
+        log: What was read.
+
+    Returns:
+        As texts, which conditions compare as numbers: `shared_gpus`, how many GPUs are shared; `neighbours_share`, 1 where two ranks that follow
+        one another share one.
+    """
+    found = [match for hit in log.hits if (match := SHARED.search(hit.line.text))]
+    if not found:
+        return {}
+    neighbours = any(abs(int(match[1]) - int(match[2])) == 1 for match in found)
+    return {"shared_gpus": str(len({match[3] for match in found})), "neighbours_share": str(int(neighbours))}
+
+
+def _furthest_step(texts: Iterable[str]) -> tuple[int, int] | None:
+    """Return the furthest step that some lines tell, and how many there are (0 if no line tells); None if they tell of no step.
+
+    >>> _furthest_step(["Epoch: [0]  [1320/3696]  eta: 0:31:45", "Epoch: [0]  [1330/3696]  eta: 0:31:38"])
+    (1330, 3696)
+    >>> _furthest_step(["loss: 5.09 ||: : 8613it [27:42,  5.34it/s]"]), _furthest_step(["RuntimeError: CUDA out of memory"])
+    ((8613, 0), None)
+    """
+    found = (match for text in texts for pattern in STEPS if (match := pattern.search(text)))
+    return max(((_count(match[1]), _count(match[2])) for match in found), default=None)
+
+
+def _count(digits: str) -> int:
+    return int(digits.replace(",", "")) if digits[0].isdigit() else 0

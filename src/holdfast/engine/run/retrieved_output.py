@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
 from holdfast.core.errors import LogGoneError, UnreachableError
 from holdfast.core.event import Reported, ReportsLost
 from holdfast.core.run_state import AttemptState
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
-from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
 from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval
 
@@ -23,6 +22,11 @@ QUIET_WITHOUT_END: Final = 4
 WRITTEN_HERE: Final = re.compile(
     r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|jsonl|yaml|lock)"
 )
+Listed = TypeVar("Listed")
+LONGEST_NAME: Final = 255
+"""Bytes that the name of a file or folder may have on Linux and macOS."""
+FORBIDDEN: Final = re.compile(r"[\0\\\ud800-\udc7f\udd00-\udfff]")
+"""NUL, the separator of Windows, and what has no bytes in the name of a file."""
 
 
 class RunCopies(Protocol):
@@ -147,7 +151,7 @@ class RetrievedOutput:
         self._copies.note_version(name, file.version)
 
     def _listed(self, attempt: AttemptState) -> Mapping[str, RemoteFile]:
-        return inside_run(self._retrieval.list_files(attempt.id))
+        return _inside_run(self._retrieval.list_files(attempt.id))
 
 
 def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -> Reported | ReportsLost:
@@ -170,3 +174,20 @@ def wanted_files(there: Mapping[str, RemoteFile], here: Mapping[str, RemoteFile]
         heavy = IN_CHECKPOINT.fullmatch(name) and PurePosixPath(name).name != MANIFEST
         if not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != file:
             yield name
+
+
+def _inside_run(listed: Mapping[str, Listed]) -> Mapping[str, Listed]:
+    r"""Return the files whose paths are plain paths in the run's folder.
+
+    >>> _inside_run({"model/a.bin": 1, "../b": 2, "/c": 3, "d/../../e": 4, "f\\..\\g": 5, "./h": 6, "i//j": 7, "": 8})
+    {'model/a.bin': 1}
+    """
+    return {name: file for name, file in listed.items() if _is_plain(name)}
+
+
+def _is_plain(name: str) -> bool:
+    """True of a relative path without detours: other spellings of a path would escape the rules about that path."""
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or path.as_posix() != name or FORBIDDEN.search(name):
+        return False
+    return all(len(part.encode(errors="surrogateescape")) <= LONGEST_NAME for part in path.parts)

@@ -3,15 +3,16 @@
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from holdfast.adapters.readers.script.function_behaviour import describe_behaviour
 from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.guards import is_wrapped, stays_intact
 from holdfast.adapters.readers.script.objects import known_slots
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import own_attributes
+from holdfast.adapters.readers.script.row_keys import element_keys_read, keys_read
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     ITEMS,
@@ -27,6 +28,14 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
+from holdfast.catalog.calls.completion_use import CompletionUse, completion_use
+from holdfast.catalog.calls.returned_values import (
+    CallableNode,
+    ReturnKind,
+    keys_returned,
+    kind_returned,
+    types_returned,
+)
 from holdfast.core.calls import (
     AttributeRead,
     Call,
@@ -37,6 +46,7 @@ from holdfast.core.calls import (
     OverriddenMethod,
     OwnAttributes,
 )
+from holdfast.core.columns import Type
 from holdfast.core.document import Key, Unknown
 from holdfast.core.expressions import UNKNOWN
 from holdfast.core.parameters import required_parameters
@@ -48,6 +58,17 @@ COLUMN_NAMES: Final = (").column_names", ")[].column_names")
 HIDDEN: Final = Unknown("it may be given where the script does not show it")
 REPLACED: Final = frozenset({"trl", "transformers", "peft"})
 """Packages whose classes a patcher may replace."""
+
+
+class FunctionBehaviour(NamedTuple):
+    """What a function gives back and reads; `core.calls.LocalName` describes each field."""
+
+    returns: ReturnKind
+    keys: tuple[str, ...]
+    types: Mapping[str, Type]
+    reads: tuple[str, ...]
+    element_reads: tuple[str, ...]
+    completions: CompletionUse
 
 
 class PartialSettings(dict[str, Any]):
@@ -245,7 +266,7 @@ def _local_function(function: ProgramFunction, path: str) -> LocalName:
     place = _definition(function, path)
     if function.decorated:
         return LocalName(function.name, "function", tuple(names), more, place=place)
-    seen = describe_behaviour(function.node)
+    seen = _describe_behaviour(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
     return LocalName(
@@ -280,3 +301,16 @@ def _patched(patched: Mapping[str, str], path: str) -> str:
         return patched["*"]
     prefixes = accumulate(path.split("."), "{}.{}".format)
     return next((patched[prefix] for prefix in prefixes if prefix in patched), "")
+
+
+@lru_cache(maxsize=64)  # a function is given to several calls, and each document of a program names it
+def _describe_behaviour(node: CallableNode) -> FunctionBehaviour:
+    """Return the kinds of values that a function returns, and the keys that it reads."""
+    return FunctionBehaviour(
+        kind_returned(node),
+        keys_returned(node),
+        types_returned(node),
+        keys_read(node),
+        element_keys_read(node),
+        completion_use(node),
+    )

@@ -7,7 +7,8 @@ its own copy of the store, and what differs after them is `Unknown`.
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,7 +17,6 @@ from typing import Any, Final, Literal
 from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.places import PlaceFinder
-from holdfast.adapters.readers.script.stars import resolve_starred
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
     KnownItems,
@@ -28,8 +28,10 @@ from holdfast.adapters.readers.script.values import (
     Slot,
 )
 from holdfast.adapters.readers.settings import SettingsFiles
+from holdfast.catalog.api.history import load_history
 from holdfast.core.calls import Guard, Import, LibraryName
 from holdfast.core.document import Unknown
+from holdfast.core.expressions import UNKNOWN
 from holdfast.core.text import Place
 
 BUILTINS: Final = frozenset(dir(builtins))
@@ -214,7 +216,7 @@ class ReadingState:
                 scope = scope.parent
         if name in BUILTINS:
             return LibraryName(f"builtins.{name}")
-        return resolve_starred(self.scope.module.stars, name)
+        return _resolve_starred(self.scope.module.stars, name)
 
     def bind(self, name: str, value: Any) -> None:
         """Give a name a value, in the frame it belongs to."""
@@ -303,3 +305,33 @@ def either(one: Guard, other: Guard) -> Guard:
     if bool(one.because) is not bool(other.because):
         return other if one.because else one
     return Guard(one.catches & other.catches, one.because and other.because, one.unreachable and other.unreachable)
+
+
+def _resolve_starred(modules: Sequence[str], name: str) -> Any:
+    """Return what a name stands for that no statement binds but an import of all names.
+
+    Of several modules, the last one that has the name gives it. Which names a module has is known of the libraries in the catalog,
+    whatever their release. The standard library has none of theirs.
+
+    Args:
+        modules: The modules, in the order of their imports; an empty name is a module beside the script that was not found.
+        name: The name.
+    """
+    if len(modules) == 1:
+        return LibraryName(f"{modules[0]}.{name}") if modules[0] else UNKNOWN
+    for module in reversed(modules):
+        exports = _exports(module)
+        if exports is None:
+            return UNKNOWN
+        if name in exports:
+            return LibraryName(f"{module}.{name}")
+    return UNKNOWN
+
+
+def _exports(module: str) -> Collection[str] | None:
+    """Return the names that a module has in any release, as far as they matter; None if they are not known."""
+    package = module.partition(".")[0]
+    history = load_history(package) if package else None
+    if history:
+        return history.exports(module)
+    return () if package in sys.stdlib_module_names else None

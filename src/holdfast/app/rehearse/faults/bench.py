@@ -1,6 +1,7 @@
 """The fault bench: the twin's training is played once undisturbed, and once for each fault; then a supervisor decides what follows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -8,18 +9,26 @@ from typing import Final
 
 import psutil
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import STOOD_STILL, RehearsalServer
-from holdfast.app.rehearse.faults.planning import plan_of, requested_job_of
+from holdfast.adapters.targets import read_referred
 from holdfast.app.rehearse.faults.twin_run import PlayPart, TwinJob, TwinRun, has_ended_well
-from holdfast.app.rehearse.faults.weights import same_weights
 from holdfast.app.rehearse.playing import SHARE, without_frames_of_ours
 from holdfast.app.rehearse.repeated_progress import RepeatedProgress
+from holdfast.core.checkpoint import MANIFEST, parse_manifest
+from holdfast.core.job import job_values, parse_job
+from holdfast.core.plan import Plan
 from holdfast.core.rehearsal import LearntFigures, PartResult
 from holdfast.core.rehearsed_fault import RehearsedFault
+from holdfast.core.requested_job import RequestedJob
+from holdfast.core.secret_references import separate_secrets
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.faults.strikes import Strike, UndisturbedCourse, choose_strike, course_of
+from holdfast.engine.run.launch import apply_job, name_job
+from holdfast.engine.script.render import referred_files
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 STEPS: Final = 8
@@ -27,6 +36,7 @@ STEPS: Final = 8
 SIDE_BY_SIDE: Final = 2
 FOLDER: Final = "faults"
 UNDISTURBED: Final = "undisturbed"
+WEIGHTS: Final = ".safetensors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +105,9 @@ class FaultBench:
             because = f"{first.over} here" if first.over else "it did not strike: the training was over before"
             return RehearsedFault(name=kind.name, status="skipped", because=because)
         self.on_progress(f"what follows {kind.name}")
-        plan = plan_of(self.program)
+        plan = _plan_of(self.program)
         shared = replace(self.part_request, folder=str(self._folder), steps=STEPS, stop_at=strike.step)
-        job = TwinJob(plan=plan, about=requested_job_of(self.program, plan), part_request=shared, learnt=self.learnt)
+        job = TwinJob(plan=plan, about=_requested_job_of(self.program, plan), part_request=shared, learnt=self.learnt)
         return self._outcome(TwinRun(job=job, kind=kind, first=first, play=self._play_one()), undisturbed, course)
 
     def _outcome(self, run: TwinRun, undisturbed: PartResult, course: UndisturbedCourse) -> RehearsedFault:
@@ -118,7 +128,7 @@ class FaultBench:
                 diagnosed=diagnosed,
                 could_resume=could_resume,
                 passed_over=passed_over,
-                same_weights=same_weights(undisturbed, run.last),
+                same_weights=_same_weights(undisturbed, run.last),
             )
         )
 
@@ -151,3 +161,45 @@ class FaultBench:
             requests[:SIDE_BY_SIDE], limit_s=self.limit_s, limit_bytes=limit_bytes, then=go_on, on_wait=on_wait
         )
         return [without_frames_of_ours(each) for each in played]
+
+
+def _plan_of(program: Program) -> Plan:
+    """Return the plan of a program. Nobody is notified, nothing is evaluated, and no secret is needed."""
+    job = parse_job(program.job) if program.job else None
+    plan = Plan(
+        name=name_job(job, program.path),
+        script=program.source,
+        script_name=program.path,
+        cwd=str(Path.cwd()),
+        arguments=program.arguments,
+    )
+    if job is None:
+        return plan
+    public = separate_secrets(job)[0]
+    sources = read_referred(referred_files(public), program.path)
+    plan = apply_job(replace(plan, job=job_values(public), sources=sources), public)
+    return replace(plan, webhook="", evaluations=(), secrets=(), timeout_s=None, budget_usd=None)
+
+
+def _requested_job_of(program: Program, plan: Plan) -> RequestedJob:
+    """Return the request that a run of the program would be made with."""
+    method = parse_job(program.job).method.value if program.job else None
+    return RequestedJob(job=plan.name, target=program.path, backend=plan.backend, method=method)
+
+
+def _same_weights(one: PartResult, other: PartResult) -> bool | None:
+    """Return whether two parts saved the same weights last, bit for bit; None if they saved none after the same step."""
+    first, second = _last_weights(one), _last_weights(other)
+    return first[1] == second[1] if first and second and first[0] == second[0] else None
+
+
+def _last_weights(played: PartResult) -> tuple[int, dict[str, str]] | None:
+    """Return the step of the last checkpoint of a part, and the sha256 of each of its files of weights."""
+    saved = [event for event in played.happened(CheckpointSaved) if event.path]
+    if not saved:
+        return None
+    with suppress(OSError, ValueError):
+        manifest = parse_manifest(read_foreign_text(Path(saved[-1].path or "", MANIFEST)))
+        hashes = {name: file.sha256 for name, file in manifest.files.items() if name.endswith(WEIGHTS)}
+        return (manifest.step, hashes) if hashes else None
+    return None
