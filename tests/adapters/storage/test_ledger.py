@@ -1,6 +1,5 @@
 """The ledger loses nothing, whoever writes at once and whoever is killed."""
 
-import json
 import os
 import random
 import signal
@@ -19,7 +18,6 @@ from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger, _fix
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting, Stopper, StopRequested
-from holdfast.core.event_json import event_to_json
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import fold
 
@@ -291,27 +289,6 @@ def test_a_folder_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: py
 
     assert rows_of(Ledger(tmp_path)) == before
     assert not [*tmp_path.glob("ledger.sqlite*")]
-
-
-def test_an_older_ledger_gives_its_runs_journals(tmp_path: Path) -> None:
-    """A runs folder from before there were journals keeps its runs."""
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as old:
-        old.executescript(
-            "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, at_s REAL NOT NULL,"
-            " kind TEXT NOT NULL, said TEXT, fields TEXT NOT NULL); CREATE INDEX events_of_run ON events (run, number);"
-        )
-        events: list[Event] = [RunRequested(at_s=1, folder="f"), step(3), step(4)]
-        for run, event in [("a", each) for each in events] + [("gone", events[0])]:
-            kind, fields = event_to_json(event)
-            old.execute(
-                "INSERT INTO events (run, at_s, kind, fields) VALUES (?, 1, ?, ?)", (run, kind, json.dumps(fields))
-            )
-    (tmp_path / "a").mkdir()
-
-    assert rows_of(Ledger(tmp_path)) == {"a": events}
-    Ledger(tmp_path).append("a", [step(5)])
-    delete_all(tmp_path / "ledger.sqlite")
-    assert rows_of(Ledger(tmp_path)) == {"a": [*events, step(5)]}
 
 
 @pytest.mark.parametrize("seed", [*range(12), *(pytest.param(each, marks=pytest.mark.long) for each in range(12, 300))])
