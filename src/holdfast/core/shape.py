@@ -11,7 +11,6 @@ DatasetType = Literal[
     "language modeling", "prompt-only", "prompt-completion", "preference", "unpaired preference", "stepwise supervision"
 ]
 RowFormat = Literal["standard", "conversational", "unknown"]
-Dialect = Literal["role-content", "from-value", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +20,6 @@ class Shape:
     Attributes:
         types: Its types; more than one where trainers differ, none if no trainer knows it.
         format: Texts, or lists of messages.
-        dialect: How its messages are spelled: `{"role", "content"}`, or ShareGPT's `{"from", "value"}`.
         turns: Columns that hold lists of messages, or one message, whether a trainer reads them or not.
         texts: Columns that hold texts which a trainer reads.
         tools: Whether there are tools, or calls of them.
@@ -33,7 +31,6 @@ class Shape:
 
     types: tuple[DatasetType, ...] = ()
     format: RowFormat = "unknown"
-    dialect: Dialect = "none"
     turns: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     tools: bool = False

@@ -8,7 +8,7 @@ from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.columns import ListOf, Struct, Type, scalars_of
-from holdfast.core.shape import DatasetType, Dialect, RowFormat, Shape
+from holdfast.core.shape import DatasetType, RowFormat, Shape
 
 READ: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
 TURNS: Final[frozenset[Form]] = frozenset(("chat", "shared", "silent", "turn"))
@@ -41,7 +41,6 @@ def recognise(
     return Shape(
         types=tuple(_types(forms, settings.text_field)),
         format=_format(set(map(forms.__getitem__, read))),
-        dialect=_dialect([*map(forms.__getitem__, (*read, *turns))]),
         turns=turns,
         texts=tuple(dict.fromkeys(texts)),
         tools=_has_tools(settled, samples),
@@ -98,13 +97,6 @@ def _format(forms: set[Form]) -> RowFormat:
     if forms and forms <= {"chat", "shared"}:
         return "conversational"
     return "standard" if forms == {"text"} else "unknown"
-
-
-def _dialect(forms: Sequence[Form]) -> Dialect:
-    for form in forms:
-        if form in ("chat", "shared"):
-            return "role-content" if form == "chat" else "from-value"
-    return "none"
 
 
 def _has_tools(columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]]) -> bool:

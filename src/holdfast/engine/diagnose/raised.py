@@ -41,7 +41,6 @@ class LibraryMessage:
         said: What it is.
         places: Where it may come from: what the traceback's last frame leaves of its places.
         known: Its package's messages.
-        is_placed: Whether that frame says so too.
         exception: What was raised; None of a line that was only written.
     """
 
@@ -49,7 +48,6 @@ class LibraryMessage:
     said: KnownMessage
     places: tuple[MessagePlace, ...]
     known: PackageMessages
-    is_placed: bool = False
     exception: Traceback | None = None
 
     @property
@@ -204,7 +202,7 @@ def _placed(exception: Traceback, said: KnownMessage, known: PackageMessages) ->
     if frame is None:
         return made if said.words >= SURE_WORDS else None
     places = tuple(each for each in said.places if each.is_at(frame.file, frame.function))
-    return replace(made, places=places, is_placed=True) if places else None
+    return replace(made, places=places) if places else None
 
 
 def _named_frame(exception: Traceback) -> Frame | None:
