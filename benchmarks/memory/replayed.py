@@ -13,7 +13,7 @@ EMPTIED = "begin"
 
 def replay_history(events: Iterable[Event], *, expandable: bool) -> dict[str, Peak]:
     """Return the peaks of each phase, in bytes."""
-    allocator = CachingAllocator(expandable=expandable)
+    allocator = CachingAllocator(expandable=expandable, capacity=0)
     blocks: list[Block] = []
     peaks: dict[str, Peak] = {}
     phase = ""

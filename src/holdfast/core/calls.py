@@ -192,14 +192,14 @@ class OverriddenMethod:
     path: str
     label: str
     key: str
-    positional: tuple[str, ...] = ()
-    parameters: frozenset[str] = frozenset()
-    variadic: bool = False
-    open: bool = False
-    needed: frozenset[str] = frozenset()
-    beside: frozenset[str] = frozenset()
+    positional: tuple[str, ...]
+    parameters: frozenset[str]
+    variadic: bool
+    open: bool
+    needed: frozenset[str]
+    beside: frozenset[str]
     place: Place
-    guard: Guard = field(default_factory=Guard)
+    guard: Guard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

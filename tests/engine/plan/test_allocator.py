@@ -1,16 +1,20 @@
 """The caching allocator, by what is known of it and by what holds of any stream."""
 
 import random
+from functools import partial
 from typing import Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.engine.plan.allocator import CachingAllocator, simulate
+from holdfast.engine.plan import allocator as under_test
+from holdfast.engine.plan.allocator import CachingAllocator
 from holdfast.engine.plan.blocks import Block
 
 MIB: Final = 1 << 20
+
+simulate = partial(under_test.simulate, capacity=0, load=0, workspaces=())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def test_the_end_of_an_expandable_segment_is_used_last() -> None:
     """The block at the end counts as being as large as it can grow to, so that a larger one in the middle is preferred."""
     sizes = [15 * MIB, 2 * MIB, 43 * MIB, 8 * MIB, 15 * MIB, 17 * MIB]
     # 1 and 2 are followed by 3; when 1 and 3 are free, the end of 3 could grow, and 1 is taken for what fits in it
-    allocator = CachingAllocator(expandable=True)
+    allocator = CachingAllocator(expandable=True, capacity=0)
     first, wall, last = (allocator.allocate(size) for size in sizes[:3])
     assert allocator.reserved == 60 * MIB
     allocator.release(first)
@@ -83,7 +87,7 @@ def test_the_end_of_an_expandable_segment_is_used_last() -> None:
 
 
 def test_addresses_that_were_unmapped_are_mapped_again_where_they_are_lowest() -> None:
-    allocator = CachingAllocator(expandable=True)
+    allocator = CachingAllocator(expandable=True, capacity=0)
     low, wall = allocator.allocate(60 * MIB), allocator.allocate(20 * MIB)
     allocator.release(low)
     allocator.empty_cache()
@@ -95,7 +99,7 @@ def test_addresses_that_were_unmapped_are_mapped_again_where_they_are_lowest() -
 
 
 def test_the_default_allocator_keeps_a_segment_of_which_a_part_is_in_use() -> None:
-    allocator = CachingAllocator(expandable=False)
+    allocator = CachingAllocator(expandable=False, capacity=0)
     held, free = allocator.allocate(5 * MIB), allocator.allocate(100 * MIB)
     allocator.release(free)
     allocator.empty_cache()

@@ -37,16 +37,16 @@ class CheckOptions:
         offline: Whether not to ask the Hub.
     """
 
-    only: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    strict: bool | None = None
-    resolve: str | None = None
-    force_exclude: bool = False
-    checklist: bool = False
-    edits: bool = True
-    offline: bool = False
+    only: tuple[str, ...]
+    ignore: tuple[str, ...]
+    sets: tuple[str, ...]
+    arguments: tuple[str, ...]
+    strict: bool | None
+    resolve: str | None
+    force_exclude: bool
+    checklist: bool
+    edits: bool
+    offline: bool
 
 
 @dataclass(slots=True)

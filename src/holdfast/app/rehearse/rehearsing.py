@@ -83,12 +83,12 @@ class RehearsalOptions:
 
     here: bool = False
     gpu: bool = False
-    offline: bool = False
+    offline: bool
     limit_s: float = LIMIT_S
     isolate: bool = False
     faults: tuple[FaultKind, ...] = ()
     warm: WarmServer | None = None
-    on_progress: OnProgress = lambda _: None
+    on_progress: OnProgress
 
 
 def rehearse_program(program: Program, options: RehearsalOptions) -> Rehearsal:

@@ -39,7 +39,7 @@ class CachingAllocator:
         capacity: Bytes that it can reserve; 0 for as many as it likes.
     """
 
-    def __init__(self, *, expandable: bool, capacity: int = 0) -> None:
+    def __init__(self, *, expandable: bool, capacity: int) -> None:
         self.expandable, self.capacity = expandable, capacity
         self.allocated = self.reserved = self.most_allocated = self.most_reserved = self.flushes = 0
         self.full = False
@@ -83,9 +83,9 @@ def simulate(
     events: Sequence[int],
     *,
     expandable: bool,
-    capacity: int = 0,
-    load: int = 0,
-    workspaces: Sequence[int] = (),
+    capacity: int,
+    load: int,
+    workspaces: Sequence[int],
 ) -> AllocatorHistory:
     """Return what the allocator comes to on a stream.
 

@@ -78,8 +78,8 @@ class PackageReleases:
     extras: frozenset[str] = frozenset()
     outside: str = ""
     anything: bool = False
-    limit: str = ""
-    before: str = ""
+    limit: str
+    before: str
 
     def fitting(self, specifier: str) -> Choices:
         """Return the releases that a specifier admits."""

@@ -1,7 +1,7 @@
 """One set of requirements, made ready for the search; and if nothing fits, which of them are to blame."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -55,8 +55,8 @@ class ResolverInput:
     python: str
     date: str
     folder: Path
-    limits: Mapping[str, Constraint] = field(default_factory=dict[str, Constraint])
-    before: str = ""
+    limits: Mapping[str, Constraint]
+    before: str
     lowest: bool = False
 
     @cached_property

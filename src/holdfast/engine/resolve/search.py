@@ -41,8 +41,8 @@ class Search:
     """
 
     release_index: Mapping[str, PackageReleases]
-    others: Mapping[str, str] = field(default_factory=dict[str, str])
-    oldest: frozenset[str] = frozenset()
+    others: Mapping[str, str]
+    oldest: frozenset[str]
     _steps: int = 0
     _stretches: dict[str, tuple[Stretch, ...]] = field(default_factory=dict[str, tuple[Stretch, ...]])
 

@@ -52,9 +52,9 @@ class Reads:
 
     content: tuple[str, ...]
     types: Mapping[str, Type]
-    reader: str | None = None
-    steps: bool = False
-    images: tuple[str, ...] = ()
+    reader: str | None
+    steps: bool
+    images: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:

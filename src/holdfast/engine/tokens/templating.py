@@ -27,9 +27,9 @@ class TemplateLoss:
         spelled: Whether it wrote a list or a record as Python spells it.
     """
 
-    omitted: tuple[str, ...] = ()
-    last: bool = False
-    spelled: bool = False
+    omitted: tuple[str, ...]
+    last: bool
+    spelled: bool
 
 
 def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss | None:

@@ -134,11 +134,11 @@ class ReadingState:
 
     handlers: "NodeHandlers"
     scope: Scope
-    beside: Callable[[str], str | None] | None = None
-    argv: Sequence[str | Unknown] | None = None
-    argv_places: Sequence[Place] = ()
-    files: SettingsFiles | None = None
-    by_default: bool = False
+    beside: Callable[[str], str | None] | None
+    argv: Sequence[str | Unknown] | None
+    argv_places: Sequence[Place]
+    files: SettingsFiles | None
+    by_default: bool
     assumed: dict[str, None] = field(default_factory=dict[str, None])
     has_defaults: bool = False
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])

@@ -106,11 +106,11 @@ class LibraryCall:
     name_place: Place
     guard: Guard
     via: Via
-    receiver: "ObjectValue | Member | None" = None
-    unbound: bool = False
-    main: bool = True
-    order: tuple[int, int] = (0, 0)
-    positional_places: tuple[Place | None, ...] = ()
+    receiver: "ObjectValue | Member | None"
+    unbound: bool
+    main: bool
+    order: tuple[int, int]
+    positional_places: tuple[Place | None, ...]
     flags: frozenset[str] = frozenset()
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
     made: list[int] = field(default_factory=list[int])
