@@ -76,7 +76,7 @@ def parts_of(groups: Sequence[RowGroup], width: int) -> Iterator[tuple[int, int]
         groups: The row groups.
         width: Values in a row.
 
-    >>> list(parts_of([RowGroup(1000, 1 << 20)] * 3 + [RowGroup(4000, 256 << 20)]))
+    >>> list(parts_of([RowGroup(1000, 1 << 20)] * 3 + [RowGroup(4000, 256 << 20)], 1))
     [(0, 3000), (3000, 1000), (4000, 1000), (5000, 1000), (6000, 1000)]
     """
     start = rows = size = 0

@@ -57,7 +57,7 @@ def judge(
 def read_columns(method: Method | str, columns: Mapping[str, Type | None], settings: ColumnSettings) -> tuple[str, ...]:
     """Return the columns of the data that the method's trainer reads, in the order in which it does.
 
-    >>> read_columns("sft", {"messages": None, "text": None, "source": None})
+    >>> read_columns("sft", {"messages": None, "text": None, "source": None}, DEFAULTS)
     ('messages',)
     """
     forms = forms_of(columns)

@@ -45,7 +45,7 @@ def find_standstill(
     >>> waits += '  File "/home/me/train.py", line 9 in <module>\n'
     >>> sleeps = 'Current thread 0x1 (most recent call first):\n  File "/home/me/rewards.py", line 3 in score\n'
     >>> sleeps += '  File "/home/me/train.py", line 9 in <module>\n'
-    >>> find_standstill({0: waits, 1: sleeps}).text
+    >>> find_standstill({0: waits, 1: sleeps}, None).text
     'rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`'
     """
     frames = {rank: found for rank, text in stacks.items() if (found := [frame for _, frame in main_stack(text)])}

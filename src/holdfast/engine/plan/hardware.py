@@ -46,7 +46,7 @@ def find_hardware(name: str, prices: PriceList | None) -> Hardware:
         name: A flavor, a machine of the user's own price file, or a kind of GPU with the number of them.
         prices: What flavors cost, and the user's own machines. Default: the prices of the catalog.
 
-    >>> len(find_hardware("h100x8").gpus), find_hardware("a10g-large").usd_per_hour
+    >>> len(find_hardware("h100x8", None).gpus), find_hardware("a10g-large", None).usd_per_hour
     (8, 1.5)
 
     Raises:

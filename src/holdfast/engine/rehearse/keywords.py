@@ -39,7 +39,7 @@ def find_argument_in_words(text: str, sources: Mapping[str, str], cells: Cells) 
     r"""Return the line of the first argument whose name a text has as words, and that the user's code gives in one place alone.
 
     >>> text = "Number of reward weights (2) must match number of reward functions (1)"
-    >>> find_argument_in_words(text, {"train.py": "args = GRPOConfig(\n    reward_weights=[1, 2],\n)"}).where
+    >>> find_argument_in_words(text, {"train.py": "args = GRPOConfig(\n    reward_weights=[1, 2],\n)"}, cells=()).where
     'train.py:2'
     """
     words = " ".join(re.findall(r"[a-z0-9]+", text.lower()))

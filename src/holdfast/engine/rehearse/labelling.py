@@ -16,7 +16,7 @@ def find_labelling(sources: Mapping[str, str], cells: Cells) -> FailingLine | No
     r"""Return the line that sets `labels` in the one function of the user's code that does; None if none or several do.
 
     >>> text = "def encode(row):\n    row['labels'] = [-100]\n    return row\n"
-    >>> found = find_labelling({"train.py": text})
+    >>> found = find_labelling({"train.py": text}, cells=())
     >>> found.where, found.function
     ('train.py:2', 'encode')
     """

@@ -34,7 +34,7 @@ def templates_of(node: ast.expr, lookup: ExpressionLookup, *, percent: bool) -> 
         lookup: What names of the module and of the function stand for.
         percent: Whether a logger puts values into it.
 
-    >>> list(templates_of(ast.parse("f'Unknown task: {task}. ' 'Use a known one.'", mode="eval").body, lambda _: ()))
+    >>> list(templates_of(ast.parse("f'Unknown task: {task}. ' 'Use a known one.'", mode="eval").body, lambda _: (), percent=False))
     ['Unknown task: ¤. Use a known one.']
     """
     for text in dict.fromkeys(islice(_texts(node, lookup, DEPTH), MOST)):

@@ -88,9 +88,9 @@ def poll_result(stage: str, message: str) -> PollResult:
 def waiting_phase(flavor: str, waited_s: float, message: str) -> str:
     """Return the phase of a job that waits for its hardware. One that waits for long names flavors that fit as well.
 
-    >>> waiting_phase("t4-small", 60.0)
+    >>> waiting_phase("t4-small", 60.0, "")
     'queued for hardware'
-    >>> waiting_phase("t4-small", 3600.0)
+    >>> waiting_phase("t4-small", 3600.0, "")
     'queued for hardware for more than 15 minutes; with as much GPU memory there are t4-medium, l4x1, a10g-small, a10g-large'
     """
     phase = QUEUED

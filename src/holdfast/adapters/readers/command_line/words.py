@@ -79,7 +79,7 @@ def split_commands(text: str, path: str, environment: Mapping[str, str] | None =
 def read_exports(text: str, path: str, environment: Mapping[str, str] | None) -> dict[str, str]:
     r"""Return the variables that a shell's text gives to what it starts, as far as their values are known.
 
-    >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh")
+    >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh", None)
     {'A': '1', 'C': '2'}
     """
     return {name: value for name, (value, _) in placed_exports(text, path, environment).items()}
