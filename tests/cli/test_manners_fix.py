@@ -235,9 +235,9 @@ def finding(*edits: Edit, document: Document = DOCUMENT, safe: bool = True) -> F
     return Finding(edits[0].key, f"wrong: {edits}", fix=Fix("mend it", edits, safe), document=document)
 
 
-def made(*findings: Finding, **options: bool) -> tuple[list[int], int]:
+def made(*findings: Finding, unsafe: bool = False) -> tuple[list[int], int]:
     """Which of the findings are fixed together, and by how many edits of the text."""
-    result = combine_fixes(findings, place, **options)
+    result = combine_fixes(findings, place, unsafe=unsafe)
     return [at for at, each in enumerate(findings) if any(each is one for one in result.fixed)], len(result.edits)
 
 

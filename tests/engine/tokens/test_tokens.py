@@ -88,7 +88,9 @@ def assistant(text: str) -> dict[str, str]:
 
 
 def told(rows: list[dict[str, Any]], recipe: Recipe, tokenizer: Words | None = None, **more: Any) -> Tokens:
-    return tokenize_rows([Batch(0, pl.DataFrame(rows))], tokenizer or Words(), recipe, **more)
+    return tokenize_rows(
+        [Batch(0, pl.DataFrame(rows))], tokenizer or Words(), recipe, **{"limit": None, "of": None, **more}
+    )
 
 
 def sft(**settings: Any) -> Recipe:
