@@ -16,63 +16,53 @@ prints an error, it raises HoldfastError, with `what`, `where` and `fix`.
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.app import in_json, load_api
+from holdfast.app import VERBS, in_json, load_api
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
-    from holdfast.app import doctoring as _doctoring
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
+    from holdfast.app.doctor import verb as _doctor
     from holdfast.app.evaluate import verb as _evaluate
     from holdfast.app.explain import verb as _explain
     from holdfast.app.export import verb as _export
     from holdfast.app.inspect import verb as _inspect
+    from holdfast.app.logs import verb as _logs
     from holdfast.app.plan import verb as _plan
     from holdfast.app.rehearse import verb as _rehearse
-    from holdfast.app.render.verb import render
-    from holdfast.app.run import queries as _queries
-    from holdfast.app.run import stopping as _stopping
+    from holdfast.app.render import verb as _render
+    from holdfast.app.resume import verb as _resume
     from holdfast.app.run import verb as _run
+    from holdfast.app.runs import verb as _runs
+    from holdfast.app.show import verb as _show
+    from holdfast.app.stop import verb as _stop
     from holdfast.app.study import verb as _study
+    from holdfast.app.verify import verb as _verify
+    from holdfast.app.watch import verb as _watch
 
     check = in_json(_check.check)
-    doctor = in_json(_doctoring.doctor)
-    explain = in_json(_explain.explain)
-    rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
     plan = in_json(_plan.plan)
-    diagnose = in_json(_diagnose.diagnose)
+    rehearse = in_json(_rehearse.rehearse)
+    render = _render.render
+    explain = in_json(_explain.explain)
+    run = in_json(_run.run)
+    resume = in_json(_resume.resume)
+    stop = in_json(_stop.stop)
+    runs = in_json(_runs.runs)
+    show = in_json(_show.show)
+    logs = in_json(_logs.logs)
+    watch = in_json(_watch.watch)
+    study = in_json(_study.study)
     evaluate = in_json(_evaluate.evaluate)
     export = in_json(_export.export)
-    run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_stopping.stop)
-    runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
-    study = in_json(_study.study)
-    watch, verify = in_json(_queries.watch), in_json(_queries.verify)
+    diagnose = in_json(_diagnose.diagnose)
+    verify = in_json(_verify.verify)
+    doctor = in_json(_doctor.doctor)
     __version__: str
 
-__all__ = [
-    "HoldfastError",
-    "UsageError",
-    "check",
-    "diagnose",
-    "doctor",
-    "evaluate",
-    "explain",
-    "export",
-    "inspect",
-    "logs",
-    "plan",
-    "rehearse",
-    "render",
-    "resume",
-    "run",
-    "runs",
-    "show",
-    "stop",
-    "study",
-    "verify",
-    "watch",
-]
+__all__ = ["HoldfastError", "UsageError"]
+__all__ += [verb for verb in VERBS if verb != "catalog"]  # pyright: ignore[reportUnsupportedDunderAll] - a package here
 
 
 def __getattr__(name: str) -> Any:

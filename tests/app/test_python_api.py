@@ -1,5 +1,6 @@
 """The package in Python: one path or several, the options' names, errors with what, where and fix."""
 
+import ast
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -121,6 +122,13 @@ def test_every_function_has_an_example(verb: str) -> None:
     documentation = inspect.getdoc(getattr(holdfast, verb)) or ""
     assert ">>> import holdfast\n" in documentation
     assert f"holdfast.{verb}(" in documentation
+
+
+def test_type_checkers_see_every_verb() -> None:
+    """Those that are imported when they are used, and no others."""
+    tree = ast.parse(Path(holdfast.__file__).read_text())
+    (block,) = (each for each in tree.body if isinstance(each, ast.If))
+    assert {each.targets[0].id for each in block.body if isinstance(each, ast.Assign)} == set(VERBS)  # type: ignore[attr-defined]  # names
 
 
 def test_names_can_be_completed() -> None:

@@ -140,7 +140,7 @@ def _diagnosed(path: Path) -> None:
 
 
 def _verified(path: Path) -> None:
-    from holdfast.app.run.queries import verify
+    from holdfast.app.verify.verb import verify
 
     verify(path.parent)
 
@@ -148,7 +148,9 @@ def _verified(path: Path) -> None:
 def _listed(path: Path) -> None:
     """List the runs of a folder, and show the one whose journal a file is."""
     from holdfast.app.diagnose.verb import diagnose
-    from holdfast.app.run.queries import logs, runs, show
+    from holdfast.app.logs.verb import logs
+    from holdfast.app.runs.verb import runs
+    from holdfast.app.show.verb import show
 
     base = path.parent.parent
     for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "a/report.html"):

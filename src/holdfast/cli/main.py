@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from holdfast.app import VERBS
 from holdfast.cli.output import discard_output, echo, echo_json, is_of_output, show_traceback
 from holdfast.cli.terminal.streams import open_closed_streams
 from holdfast.cli.text.errors import render_errors
@@ -25,31 +26,8 @@ WIDTH = 100
 QUICK = frozenset({"check", "explain", "verify"})
 """Verbs that have to be quick and create little garbage; when one checks many files, it turns the collector on again."""
 
-
-SUMMARIES: Mapping[str, str] = {
-    "check": "Check scripts, notebooks, command lines and job files.",
-    "inspect": "Inspect a dataset: its format, its rows, the methods it fits.",
-    "plan": "Estimate a job's memory, time and cost; find hardware that fits.",
-    "rehearse": "Run a job end to end on a tiny twin of its model.",
-    "render": "Write the training script of a job, or those of a study.",
-    "explain": "Explain a rule, a class of failure, or the job file.",
-    "run": "Check, rehearse, start and supervise a job.",
-    "resume": "Continue a run from its newest complete checkpoint.",
-    "stop": "Stop a run after it saves a checkpoint.",
-    "runs": "List runs.",
-    "show": "Show the status and the result of a run.",
-    "logs": "Print the output of a run's training process.",
-    "watch": "Follow a run from any terminal.",
-    "study": "Run many settings of one job, and find the best.",
-    "evaluate": "Evaluate a model, with intervals, and compare it with its base.",
-    "export": "Export a model: merge, convert to GGUF, and verify the result.",
-    "diagnose": "Find the cause of a failure in logs.",
-    "verify": "Verify that a checkpoint or model folder is complete.",
-    "doctor": "Check this machine, its libraries and the Hub.",
-    "catalog": "Keep the catalog of library releases up to date.",
-    "mcp": "Serve the commands to agents, over the Model Context Protocol.",
-}
-"""The first line of each command's help, so that the list can be printed without importing them. All but `mcp` are verbs."""
+SUMMARIES: Mapping[str, str] = {**VERBS, "mcp": "Serve the commands to agents, over the Model Context Protocol."}
+"""The first line of each command's help, so that the list can be printed without importing them."""
 
 
 class LazyGroup(CommandGroup):
@@ -122,7 +100,7 @@ def _run_command(words: list[str]) -> int:
     except click.UsageError as error:
         command = " ".join(filter(None, ("holdfast", find_verb(words))))
         return print_errors(words, [translate_usage_error(error, command)])
-    except (HoldfastError, ExceptionGroup) as error:
+    except (HoldfastError, ExceptionGroup, OSError) as error:
         if not (errors := flatten(error)):
             raise
         return print_errors(words, errors)

@@ -200,7 +200,20 @@ def shorten(errors: Sequence[JobError]) -> list[JobError]:
 
 
 def flatten(error: BaseException) -> list[HoldfastError]:
-    """Return every deliberate error in a group of groups, in order."""
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for part in error.exceptions for leaf in flatten(part)]
-    return [error] if isinstance(error, HoldfastError) else []
+    """Every deliberate error in a group of groups, in order; and that of a file which cannot be used, as one of ours."""
+    match error:
+        case BaseExceptionGroup():
+            return [leaf for part in error.exceptions for leaf in flatten(part)]
+        case HoldfastError():
+            return [error]
+        case OSError(filename=str() | bytes() as name):
+            return [_unusable(name, error)]
+        case _:
+            return []
+
+
+def _unusable(name: str | bytes, error: OSError) -> UsageError:
+    """The error of a file that the system does not let us read or write."""
+    text = name if isinstance(name, str) else name.decode(errors="replace")
+    what = f"{text:.200} cannot be used: {error.strerror}"
+    return UsageError(what, where=text[:200], fix="check the file and its permissions")

@@ -47,7 +47,7 @@ def main() -> None:
         send = sender(out)
         try:
             send(play(call, send))
-        except (HoldfastError, ExceptionGroup) as error:
+        except (HoldfastError, ExceptionGroup, OSError) as error:
             if not (errors := flatten(error)):
                 raise
             send(VerbErrors(errors=[redacted_parts(each.as_json()) for each in errors]))

@@ -33,7 +33,7 @@ LISTED: Final = {
     "adapters/export/converter.py:open_converter": "its words are those of `pip_command`",
     "adapters/prepared_rows.py:_run": "the user's own function, in a script that lies in a folder of ours",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
-    "app/cataloguing.py:_read_all": "forked: what it needs is imported",
+    "app/catalog/verb.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",
     "payload/export/__main__.py:_forked": "forked: what it needs is imported",
     "payload/guard.py:main": "forked: what it needs is imported",

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.secrets import MASKED
-from holdfast.app.run.verb import resume, run
+from holdfast.app.resume.verb import resume
+from holdfast.app.run.verb import run
 from holdfast.cli.main import run_command
 from holdfast.core.errors import UsageError
 from tests.helpers.tiny import quiet_environment

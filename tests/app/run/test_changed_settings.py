@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.run.queries import show
-from holdfast.app.run.verb import resume, run
+from holdfast.app.resume.verb import resume
+from holdfast.app.run.verb import run
+from holdfast.app.show.verb import show
 from holdfast.core.errors import UsageError
 from holdfast.results.attempt import AttemptResume
 from holdfast.results.run import RunResult

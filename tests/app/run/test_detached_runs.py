@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan
+from holdfast.app.resume.verb import resume
 from holdfast.app.run.runs import Run
-from holdfast.app.run.verb import resume
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Closed, Event, RunRequested, RunStage
 from holdfast.core.plan import Plan

@@ -9,7 +9,8 @@ import pytest
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run import evaluating
 from holdfast.app.run.evaluating import evaluate_final, look_at_tasks
-from holdfast.app.run.queries import runs, show
+from holdfast.app.runs.verb import runs
+from holdfast.app.show.verb import show
 from holdfast.core.errors import UsageError
 from holdfast.core.event import (
     Closed,

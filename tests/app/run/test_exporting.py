@@ -12,7 +12,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.export import gguf
 from holdfast.app.run import exporting
 from holdfast.app.run.exporting import export_final
-from holdfast.app.run.queries import show
+from holdfast.app.show.verb import show
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.event import Closed, ModelExported, RunStage

@@ -12,8 +12,8 @@ import pytest
 from holdfast.adapters.backends.fake import FakeBackend, Faults
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
+from holdfast.app.logs.verb import logs
 from holdfast.app.run.observers import NO_OBSERVER, NullObserver, ObservedRun
-from holdfast.app.run.queries import logs
 from holdfast.app.run.runs import Run
 from holdfast.core.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage
 from holdfast.core.plan import Plan

@@ -12,9 +12,9 @@ from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
 from holdfast.app.diagnose.verb import diagnose
+from holdfast.app.logs.verb import logs
 from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.observers import NO_OBSERVER
-from holdfast.app.run.queries import logs
 from holdfast.app.run.runs import Run
 from holdfast.core.backends import HF_JOBS
 from holdfast.core.event import RunRequested, RunStage

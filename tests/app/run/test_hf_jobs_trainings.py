@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
-from holdfast.app.run.verb import resume, run
+from holdfast.app.resume.verb import resume
+from holdfast.app.run.verb import run
 from holdfast.core.backends import HF_JOBS
 from tests.helpers.hub import LoopbackHub, loopback_hub
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.run.queries import show
 from holdfast.app.run.verb import run
+from holdfast.app.show.verb import show
 from holdfast.core.event import training_events
 from holdfast.core.scenario import SCENARIOS
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted

@@ -9,9 +9,11 @@ from msgspec import UNSET
 
 from holdfast.adapters.backends.hf_jobs import HfJobsSchedules
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.run.queries import runs, show
-from holdfast.app.run.stopping import stop
-from holdfast.app.run.verb import resume, run
+from holdfast.app.resume.verb import resume
+from holdfast.app.run.verb import run
+from holdfast.app.runs.verb import runs
+from holdfast.app.show.verb import show
+from holdfast.app.stop.verb import stop
 from holdfast.cli.text.answers import render_show
 from holdfast.cli.text.remote import render_remote
 from holdfast.core.errors import BackendError, UnreachableError, UsageError

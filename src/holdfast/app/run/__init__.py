@@ -1,1 +1,1 @@
-"""The verbs about runs: start, resume, stop, and everything that shows one."""
+"""The verb `run`, and what the other verbs about runs share with it."""

@@ -243,3 +243,12 @@ def _write_remedied_job(run: Path, attempt: Path, remedies: Sequence[AppliedReme
     with suppress(OSError, LedgerError, ExceptionGroup):  # the attempt does not read it
         job = parse_job(JobFileReader().read(read_foreign_text(run / RESOLVED_JOB_FILE), RESOLVED_JOB_FILE))
         write_redacted(attempt / "job.yaml", resolved_yaml(with_changes(job, changes)))
+
+
+def with_unread(folder: Path, state: RunState, *, supervised: bool) -> RunState:
+    """Return the state of a run, including what its training process wrote after its supervisor ended, and its end."""
+    if supervised or state.stage.ended or state.current is None:
+        return state
+    ended = poll_attempt(state.current, SystemClock().now_s()) if state.current.id else None
+    read = SharedOutput(folder).read(state.current, state.seen_s, ended=ended is not None)
+    return fold((*read.events, *([ended] if ended else [])), state)

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.cataloguing import catalog
+from holdfast.app.catalog.verb import catalog
 from holdfast.cli import options
 from holdfast.cli.output import echo
 from holdfast.cli.usage import CommandGroup

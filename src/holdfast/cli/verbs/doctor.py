@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.doctoring import doctor
+from holdfast.app.doctor.verb import doctor
 from holdfast.cli import options
 from holdfast.cli.text.doctor import render_doctor
 

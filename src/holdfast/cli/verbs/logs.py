@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from holdfast.app.run.queries import logs
+from holdfast.app.logs.verb import logs
 from holdfast.cli import options
 from holdfast.cli.output import shown
 from holdfast.engine.run.screen import lines_of

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.verb import resume
+from holdfast.app.resume.verb import resume
 from holdfast.cli import options
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.text.answers import render_run

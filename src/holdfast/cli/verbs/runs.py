@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.queries import runs as list_runs
+from holdfast.app.runs.verb import runs as list_runs
 from holdfast.cli import options
 from holdfast.cli.output import echo_json
 from holdfast.cli.text.answers import render_runs

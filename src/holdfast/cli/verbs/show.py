@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.queries import show
+from holdfast.app.show.verb import show
 from holdfast.cli import options
 from holdfast.cli.text.answers import render_show
 

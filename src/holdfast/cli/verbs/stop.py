@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.stopping import stop
+from holdfast.app.stop.verb import stop
 from holdfast.cli import options
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.text.answers import render_run

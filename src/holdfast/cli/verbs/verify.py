@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.queries import verify
+from holdfast.app.verify.verb import verify
 from holdfast.cli import options
 from holdfast.cli.completion import complete_folders
 from holdfast.cli.text.answers import render_verify

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.run.queries import watch
+from holdfast.app.watch.verb import watch
 from holdfast.cli import options
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.text.answers import render_run

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.environment.registry import Registry
-from holdfast.app import cataloguing
-from holdfast.app.cataloguing import catalog
+from holdfast.app.catalog import verb
+from holdfast.app.catalog.verb import catalog
 from holdfast.catalog.api import Api
 from holdfast.catalog.messages import load_messages
 from holdfast.cli.main import run_command
@@ -53,8 +53,8 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     program = tmp_path / "pip.py"
     program.write_text(PIP.format(shelf=str(folder)))
-    monkeypatch.setattr(cataloguing, "Registry", lambda: Registry((sys.executable, str(program))))
-    monkeypatch.setattr(cataloguing, "BUILTIN", tmp_path / "builtin")
+    monkeypatch.setattr(verb, "Registry", lambda: Registry((sys.executable, str(program))))
+    monkeypatch.setattr(verb, "BUILTIN", tmp_path / "builtin")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
 

@@ -79,7 +79,8 @@ def test_a_run_says_how_long_it_still_trains(tmp_path: Path, monkeypatch: pytest
     ledger.append(NAME, events)
     assert "remaining_s" not in holdfast.show(NAME, runs=tmp_path)
     assert "remaining_s" not in holdfast.runs(runs=tmp_path)["runs"][0]
-    monkeypatch.setattr("holdfast.app.run.queries.is_supervised", lambda _folder: True)
+    for verb in ("show", "runs"):
+        monkeypatch.setattr(f"holdfast.app.{verb}.verb.is_supervised", lambda _folder: True)
 
     shown = holdfast.show(NAME, runs=tmp_path)
     (listed,) = holdfast.runs(runs=tmp_path)["runs"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.doctoring import doctor, judge_local
+from holdfast.app.doctor.verb import doctor, judge_local
 from holdfast.cli.main import run_command
 from holdfast.results.doctor import DoctorResult, GpuFacts, HubAccountFacts, LocalFacts, PlaceResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
