@@ -76,7 +76,7 @@ HF_JOBS: Final = BackendCapabilities(
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
-"""Every backend that `check` knows, Slurm among them; `OPENERS` of `app/run/backends.py` has those that attempts can run on."""
+"""Every backend that `check` knows, Slurm among them; `BACKENDS` of `app/run/backends.py` has those that attempts can run on."""
 SCHEDULING: Final = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
 """The backends that have schedules, as messages name them."""
 DEFAULT_BACKEND: Final = LOCAL

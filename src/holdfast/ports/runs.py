@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.errors import HoldfastError
 from holdfast.core.event import Event, Liveness, Reported, ReportsLost
-from holdfast.core.plan import Attempt
+from holdfast.core.plan import Attempt, Plan
 from holdfast.core.remote_jobs import RemoteJobs
 from holdfast.core.run_state import AttemptState
 from holdfast.core.schedule import JobSchedule
@@ -142,6 +143,34 @@ class Backend(Protocol):
     def request_stacks(self, attempt_id: str) -> None:
         """Have every training process write its stacks to the attempt's `stacks.txt`."""
         ...
+
+
+class NamedBackend(Backend, Protocol):
+    """A backend that a job file can name. Of a place that has no service to ask, the defaults are true."""
+
+    @classmethod
+    def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
+        """The backend for the attempts of a plan; without a plan, one that follows and stops attempts which were already started.
+
+        Raises:
+            UsageError: It cannot run the plan.
+        """
+        ...
+
+    @classmethod
+    def obstacles(cls, plan: Plan | None, environment: Mapping[str, str]) -> Iterable[HoldfastError]:  # noqa: ARG003 - a default
+        """Why the service would refuse a plan, as far as that can be known before anything is sent; without a plan, any job."""
+        return ()
+
+    @classmethod
+    def mounted(cls, options: Mapping[str, object]) -> Collection[str]:  # noqa: ARG003 - a default
+        """The folders that a job has by `where.options`."""
+        return ()
+
+    @classmethod
+    def schedules(cls, environment: Mapping[str, str]) -> Schedules:  # noqa: ARG003 - a default
+        """The schedules of an account, if the capabilities have any."""
+        raise AssertionError(f"{cls.capabilities.name} has no schedules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

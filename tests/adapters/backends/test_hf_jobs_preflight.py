@@ -31,7 +31,8 @@ def fine(*permissions: str, name: str = "me") -> Callable[[LoopbackHub], Any]:
 
 
 def look(hub: LoopbackHub, **fields: Any) -> None:
-    HfJobsBackend.require_ready(replace(PLAN, **fields), {"HF_TOKEN": TOKEN, "HF_ENDPOINT": hub.address})
+    for obstacle in HfJobsBackend.obstacles(replace(PLAN, **fields), {"HF_TOKEN": TOKEN, "HF_ENDPOINT": hub.address}):
+        raise obstacle
 
 
 REFUSED: dict[str, tuple[Callable[[LoopbackHub], Any], dict[str, Any], str, str]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from holdfast.adapters.backends.hf_jobs import HfJobsSchedules
+from holdfast.adapters.backends.hf_jobs.schedules import HfJobsSchedules
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.resume.verb import resume
 from holdfast.app.run.verb import run

@@ -28,7 +28,7 @@ from holdfast.core.backends import FAKE
 from holdfast.core.errors import UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import LogPart, PollResult, RemoteFile
+from holdfast.ports import LogPart, NamedBackend, PollResult, RemoteFile, Retrieval
 
 Answer = TypeVar("Answer")
 FAULTS_KEY: Final = "where.options.faults"
@@ -106,7 +106,7 @@ class Faults:
                 raise UsageError(f"{name} is {getattr(self, name)}", where=FAULTS_KEY, fix="give 0 or more")
 
 
-class FakeBackend:
+class FakeBackend(NamedBackend):
     """Runs attempts on machines that share nothing with this one.
 
     Args:
@@ -125,7 +125,11 @@ class FakeBackend:
         self._line = _Line(faults)
         self._polls = 0
         self._last_looks: dict[str, PollResult] = {}
-        self.retrieval = self
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """This backend itself."""
+        return self
 
     @classmethod
     def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:

@@ -9,10 +9,10 @@ from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.core.backends import LOCAL
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import PollResult
+from holdfast.ports import NamedBackend, PollResult
 
 
-class LocalBackend:
+class LocalBackend(NamedBackend):
     """Runs attempts as child processes that outlive the supervisor.
 
     Args:

@@ -5,13 +5,12 @@ import platform
 import sys
 from collections.abc import Iterator
 
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.environment.toolchain import driver_version, unmet_requirements, uv_version, why_no_sandbox
 from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import why_offline
-from holdfast.app.run.backends import MISSING
-from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Machine
 from holdfast.core.hub import Account
@@ -112,7 +111,7 @@ def _hf_jobs(*, offline: bool) -> PlaceResult:
     because = _why_unasked(offline=offline)
     problems = list[PlaceProblem]()
     if because is None:
-        found = MISSING[HF_JOBS.name](os.environ)
+        found = HfJobsBackend.obstacles(None, os.environ)
         problems = [PlaceProblem(what=each.what, where=str(each.where), fix=each.fix) for each in found]
     facts = ServiceFacts(asked=because is None, because=because)
     return PlaceResult(name="hf-jobs", ready=because is None and not problems, facts=facts, problems=problems)

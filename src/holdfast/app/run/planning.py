@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target, read_referred
-from holdfast.app.run.backends import MOUNTED, open_backend
+from holdfast.app.run.backends import open_backend, require_backend
 from holdfast.app.run.estimating import needs_timeout
 from holdfast.app.run.notifying import check_webhook
 from holdfast.app.run.own_files import with_own_files
@@ -96,8 +96,7 @@ def _carrying_files(plan: Plan, target: Target, arguments: Sequence[str]) -> Pla
     """Return a plan with the files that its backend has to send to the job's machine."""
     if not capabilities_of(plan.backend).carries_files:
         return plan
-    mounted = MOUNTED.get(plan.backend)
-    return with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())
+    return with_own_files(plan, target, arguments, require_backend(plan.backend).mounted(plan.options))
 
 
 def _with_prices(plan: Plan, prices: PriceList, document: Document) -> Plan:

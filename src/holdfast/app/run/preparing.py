@@ -16,7 +16,7 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.after_training import after_training, look_ahead
-from holdfast.app.run.backends import require_backend, require_ready
+from holdfast.app.run.backends import require_backend
 from holdfast.app.run.estimating import EstimatedJob, estimate_job, find_prices
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.observers import RunObserver
@@ -87,7 +87,7 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     placement = read_placement(path, request.sets)
     target = read_target(path, placement.sets, request.arguments)
     backend = (target.job.where if target.job else placement.where).backend
-    require_backend(backend)
+    place = require_backend(backend)
     hub = HubAccess.unless(offline=request.offline)
     checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
@@ -100,7 +100,8 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     if request.resume_from:
         require_reachable(request, plan)
     if not request.offline:
-        require_ready(plan, {**os.environ, **references.values})
+        for obstacle in place.obstacles(plan, {**os.environ, **references.values}):
+            raise obstacle
     notes = [] if request.trial else _look_ahead(target, runs, request)  # a study did, once for trials that are alike
     return CheckedJob(
         target=target,

@@ -9,7 +9,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.run_folder import load_plan, supervising, write_whole
 from holdfast.app.arguments import PathName
-from holdfast.app.run.backends import open_backend, open_schedules
+from holdfast.app.run.backends import open_backend, require_backend
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RunClosed
 from holdfast.app.run.runs import Run
@@ -75,7 +75,7 @@ def _schedule(run: Run, times: str) -> RunResult:
     """Create the schedule of a run. The ledger has it before, so that `stop` finds it even if this process is killed."""
     plan = load_plan(run.folder)
     environment = {**os.environ, **run.secrets}
-    schedules = open_schedules(plan.backend, environment)
+    schedules = require_backend(plan.backend).schedules(environment)
     attempt = _first_attempt(run, plan)
     try:
         open_backend(plan, environment)  # refuses what is missing

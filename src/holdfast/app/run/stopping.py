@@ -3,7 +3,7 @@
 import os
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.app.run.backends import attach_backend, open_schedules
+from holdfast.app.run.backends import attach_backend, require_backend
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunScheduled, RunStage, Stopper, StopRequested
 from holdfast.core.run_state import RunState
@@ -35,7 +35,7 @@ def unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
         BackendError: The token may not remove it.
         UnreachableError: It is not known whether it was removed.
     """
-    open_schedules(scheduled.backend, os.environ).remove(scheduled.schedule.id)
+    require_backend(scheduled.backend).schedules(os.environ).remove(scheduled.schedule.id)
     run.close(RunStage.CANCELLED, "its schedule was removed")
     return run_result(run.name, run.state())
 

@@ -2,7 +2,7 @@
 
 import os
 
-from holdfast.app.run.backends import open_schedules, require_backend
+from holdfast.app.run.backends import require_backend
 from holdfast.core.backends import SCHEDULING, capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.core.remote_jobs import RemoteJobs
@@ -17,11 +17,11 @@ def remote_runs(backend: str, namespace: str | None) -> RemoteRunsResult:
         BackendError: The token may not list them.
         UnreachableError: The backend did not answer.
     """
-    require_backend(backend)
+    place = require_backend(backend)
     if not capabilities_of(backend).has_schedules:
         what = f"the backend {backend} has no list of jobs: the runs folder has all of its runs"
         raise UsageError(what, where="--on", fix=f"leave out --on, or name {SCHEDULING}")
-    return _result(open_schedules(backend, os.environ).remote_jobs(namespace))
+    return _result(place.schedules(os.environ).remote_jobs(namespace))
 
 
 def _result(found: RemoteJobs) -> RemoteRunsResult:

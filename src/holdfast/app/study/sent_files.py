@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.adapters.targets import Target
-from holdfast.app.run.backends import MOUNTED
+from holdfast.app.run.backends import require_backend
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.targets.rendering import script_of
 from holdfast.core.backends import capabilities_of
@@ -48,5 +48,5 @@ def _send(target: Target) -> None:
     if target.job is None:
         return
     plan = Plan(name="", script=script_of(target), script_name=target.document.path, cwd=str(Path.cwd()))
-    mounted = MOUNTED.get(target.job.where.backend)
-    with_own_files(plan, target, (), mounted(target.job.where.options) if mounted else ())
+    where = target.job.where
+    with_own_files(plan, target, (), require_backend(where.backend).mounted(where.options))

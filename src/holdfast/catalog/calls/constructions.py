@@ -58,7 +58,7 @@ REPORTED_BY_RULES: Final[Mapping[str, re.Pattern[str]]] = {
     "unmatched-reward-weights": re.compile(r"[Nn]umber of reward weights"),
     "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
 }
-"""The errors that a rule of their own tells of, by its name: it has a fix for them."""
+"""The errors that a rule reports itself, with a better message or a fix, by the name of the rule."""
 
 LOADING: Final = "model_init_kwargs"
 """The setting that TRL's commands give a value of their own before they hand the config on."""

@@ -22,5 +22,3 @@ against the loopback Hub of the tests alone.
 """
 
 from holdfast.adapters.backends.hf_jobs.backend import HfJobsBackend as HfJobsBackend
-from holdfast.adapters.backends.hf_jobs.schedules import HfJobsSchedules as HfJobsSchedules
-from holdfast.adapters.backends.hf_jobs.settings import mount_paths as mount_paths

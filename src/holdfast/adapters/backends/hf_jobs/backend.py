@@ -13,7 +13,8 @@ from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
 from holdfast.adapters.backends.hf_jobs.preflight import find_obstacles
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
 from holdfast.adapters.backends.hf_jobs.requests import JobRequest
-from holdfast.adapters.backends.hf_jobs.settings import JobSettings
+from holdfast.adapters.backends.hf_jobs.schedules import HfJobsSchedules
+from holdfast.adapters.backends.hf_jobs.settings import JobSettings, mount_paths
 from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.locks import waiting_for
@@ -22,7 +23,7 @@ from holdfast.core.errors import BackendError, HoldfastError, UnreachableError, 
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.usage import MachineUsage
-from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
+from holdfast.ports import LogPart, NamedBackend, PollResult, RemoteFile, Retrieval, Schedules
 
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
@@ -36,7 +37,7 @@ REQUESTS: Final = frozenset({"stop", "stacks"})
 """Files in the attempt's folder that ask the runtime for what it does on SIGTERM and SIGUSR1."""
 
 
-class HfJobsBackend:
+class HfJobsBackend(NamedBackend):
     """Runs attempts as jobs of Hugging Face Jobs.
 
     Args:
@@ -80,19 +81,12 @@ class HfJobsBackend:
         return backend
 
     @classmethod
-    def require_ready(cls, plan: Plan, environment: Mapping[str, str]) -> None:
-        """Refuse a plan that the Hub would refuse, as far as that can be known; nothing is sent.
-
-        Raises:
-            UsageError: It would; the first reason.
-        """
-        for obstacle in find_obstacles(JobsHub(environment), JobSettings.of(plan)):
-            raise obstacle
-
-    @classmethod
-    def missing(cls, environment: Mapping[str, str]) -> Iterator[HoldfastError]:
-        """Yield what keeps this token from starting any job with the settings that a plan has by itself."""
+    def obstacles(cls, plan: Plan | None, environment: Mapping[str, str]) -> Iterator[HoldfastError]:
+        """Why the Hub would refuse a plan, as far as that can be known; without a plan, the plainest job. Nothing is sent."""
         hub = JobsHub(environment)
+        if plan is not None:
+            yield from find_obstacles(hub, JobSettings.of(plan))
+            return
         try:
             hub.require_token()
             hub.who()
@@ -100,6 +94,16 @@ class HfJobsBackend:
             yield error
         else:
             yield from find_obstacles(hub, JobSettings(flavor=PLAINEST, timeout_s=1))
+
+    @classmethod
+    def mounted(cls, options: Mapping[str, object]) -> tuple[str, ...]:
+        """The folders of the volumes of a job."""
+        return mount_paths(options)
+
+    @classmethod
+    def schedules(cls, environment: Mapping[str, str]) -> Schedules:
+        """The schedules of Hugging Face Jobs."""
+        return HfJobsSchedules(environment)
 
     def submit(self, attempt: Attempt) -> str:
         """Start the job of an attempt and return its address; a job that has the attempt's label is it."""
