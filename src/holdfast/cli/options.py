@@ -51,16 +51,15 @@ detach = click.option("--detach", is_flag=True, help="Return at once; a supervis
 offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 
 Answer = TypeVar("Answer", bound=Result)
-ARGUMENTS = "holdfast.arguments"
 
 
 class WithArguments(click.Command):
-    """A command that takes a script's own arguments, or a command line, after `--`."""
+    """A command that takes a script's own arguments, or a command line, after `--`: its parameter `arguments`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep everything after the first `--` as it is."""
         at = args.index("--") if "--" in args else len(args)
-        ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
+        ctx.params["arguments"] = tuple(args[at + 1 :])
         return super().parse_args(ctx, args[:at])
 
 

@@ -4,10 +4,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from rich.console import Console
 from rich.text import Text
 
 from holdfast.adapters.clock import SystemClock
@@ -18,16 +15,15 @@ from holdfast.app.run.observers import ObservedRun
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
+from holdfast.cli.terminal.ordered_display import OrderedDisplay
 from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
 from holdfast.cli.text.findings import render_check
 from holdfast.core.event import Event
-from holdfast.core.exit_codes import INTERRUPTED
 from holdfast.core.run_state import RunState
-from holdfast.ports import Order
 from holdfast.results.check import CheckResult
 
 
-class RunDisplay:
+class RunDisplay(OrderedDisplay):
     """Shows a run on standard error as it goes, and hears Ctrl-C.
 
     Args:
@@ -36,26 +32,14 @@ class RunDisplay:
     """
 
     def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._listens = listens
+        super().__init__(quiet=quiet, listens=listens)
         self._view: LiveView | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
         self._shown = ""
         self._evaluation: SeldomLines | None = None
-        self._stack = ExitStack()
         self._views = self._stack.enter_context(ExitStack())
-        asks = sys.stdin.isatty() and self._console.is_terminal
-        self._orders = SignalOrders(CtrlCQuestion(Keys(sys.stdin.fileno()), self._ask) if asks else None)
-
-    def __enter__(self) -> Self:
-        if self._listens:
-            self._stack.enter_context(self._orders.listening())
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+        if sys.stdin.isatty() and self._console.is_terminal:
+            self._orders = SignalOrders(CtrlCQuestion(Keys(sys.stdin.fileno()), self._ask))
 
     def on_checked(self, check: CheckResult) -> None:
         """Show the findings that do not keep the job from running, and the rules that were skipped."""
@@ -103,20 +87,12 @@ class RunDisplay:
         if state.current:
             self._pass_on(run.folder, state.current.number, past=not comes_late)
 
-    def take(self) -> Order | None:
-        """Return the person's order since the last call."""
-        return self._orders.take()
-
     def has_left(self) -> bool:
         """True if the person chose to detach, and was not merely logged out."""
         return self._orders.interrupted
 
-    def exit_code(self, code: int) -> int:
-        """Return 130 if the person interrupted, else the code."""
-        return INTERRUPTED if self._orders.interrupted else code
-
     def _say(self, what: str, said: str) -> None:
-        self._console.print(shown(f"{what}: {said}"), style="dim", markup=False, soft_wrap=True)
+        self._print(f"{what}: {said}", dim=True)
 
     def _pass_on(self, folder: Path, attempt: int, *, past: bool) -> None:
         for stream in ("stdout", "stderr"):

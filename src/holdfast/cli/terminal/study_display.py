@@ -1,24 +1,18 @@
 """The terminal while a study runs: one line for each trial that starts or ends, and Ctrl-C."""
 
 import sys
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
 
 import click
-from rich.console import Console
 
-from holdfast.adapters.terminal.orders import SignalOrders
 from holdfast.cli.output import shown
-from holdfast.core.exit_codes import INTERRUPTED
+from holdfast.cli.terminal.ordered_display import OrderedDisplay
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.headline import describe_remaining, spell_settings
 from holdfast.engine.units import render_counted, render_duration, render_number
-from holdfast.ports import Order
 from holdfast.results.study import StudyEstimate
 
 
-class StudyDisplay:
+class StudyDisplay(OrderedDisplay):
     """Shows a study on standard error as it goes, and hears Ctrl-C: the first stops the trials after they save, the second ends them.
 
     Args:
@@ -26,19 +20,8 @@ class StudyDisplay:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._stack = ExitStack()
-        self._orders = SignalOrders()
+        super().__init__(quiet=quiet)
         self._trials = self._ended = 0
-
-    def __enter__(self) -> Self:
-        self._stack.enter_context(self._orders.listening())
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def confirm(self, question: str) -> bool:
         """Ask the person at the terminal; return False if there is none."""
@@ -76,17 +59,6 @@ class StudyDisplay:
         took = f" in {render_duration(outcome.seconds)}" if outcome.seconds else ""
         self._print(f"trial {outcome.trial.number} {stage}{result}{took} ({self._ended} of {self._trials})")
 
-    def take(self) -> Order | None:
-        """Return the person's order since the last call."""
-        return self._orders.take()
-
     def is_preparing(self, *, preparing: bool) -> None:
         """Let Ctrl-C interrupt what is done before a trial starts."""
         self._orders.supervising = not preparing
-
-    def exit_code(self, code: int) -> int:
-        """Return 130 if the person interrupted, else the code."""
-        return INTERRUPTED if self._orders.interrupted else code
-
-    def _print(self, line: str, *, dim: bool = False) -> None:
-        self._console.print(shown(line), style="dim" if dim else None, markup=False, soft_wrap=True)

@@ -59,10 +59,9 @@ ANNOTATIONS = ("sarif", "github")
 @click.option("--quiet", "-q", is_flag=True, help="Show only the findings.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule, with the reason.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Output format. Default: text.")
-@click.pass_context
 def command(
-    ctx: click.Context,
     targets: tuple[str, ...],
+    arguments: tuple[str, ...],
     sets: tuple[str, ...],
     scenarios: tuple[str, ...],
     select: tuple[str, ...],
@@ -86,9 +85,8 @@ def command(
     TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`. To check a
     command line, write it after `--`: `holdfast check -- trl sft --model_name_or_path …`.
     """
-    arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
-        raise click.UsageError("name a target: a file, a folder, `-`, or a command line after `--`", ctx)
+        raise click.UsageError("name a target: a file, a folder, `-`, or a command line after `--`")
     overrides = options.with_scenario(sets, scenarios)
     try:
         answer = check(

@@ -35,10 +35,9 @@ from holdfast.core.errors import UsageError
 @click.option("--apply", is_flag=True, help="Write the first option, and a missing timeout, into TARGET.")
 @options.offline
 @options.format_
-@click.pass_context
 def command(
-    ctx: click.Context,
     target: str | None,
+    arguments: tuple[str, ...],
     sets: tuple[str, ...],
     scenarios: tuple[str, ...],
     hardware: str | None,
@@ -57,9 +56,8 @@ def command(
     TARGET is a job file, a script or a notebook. A script's own arguments follow `--`. To plan a command line, write it
     after `--`: `holdfast plan -- trl sft --model_name_or_path …`. It downloads only the model's config and, to measure local rows, the tokenizer.
     """
-    arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
-        raise click.UsageError("name a job file or a script, or a command line after `--`", ctx)
+        raise click.UsageError("name a job file or a script, or a command line after `--`")
     if html and not trace:
         raise UsageError("a timeline is drawn of a traced step only", where="--html", fix="add `--trace`")
     result = plan(

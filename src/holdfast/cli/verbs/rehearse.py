@@ -43,10 +43,9 @@ from holdfast.results.rehearse import RehearseResult
 @options.offline
 @options.quiet
 @options.format_
-@click.pass_context
 def command(
-    ctx: click.Context,
     target: str | None,
+    arguments: tuple[str, ...],
     sets: tuple[str, ...],
     scenarios: tuple[str, ...],
     here: bool,
@@ -65,11 +64,10 @@ def command(
     TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`. To rehearse a
     command line, write it after `--`: `holdfast rehearse -- trl sft --model_name_or_path …`.
     """
-    arguments = ctx.meta[options.ARGUMENTS]
     named_faults = (faults,) if faults else ()
     kinds_of(named_faults)  # where `--faults` is not the last word, the target would be taken for a name
     if target is None and not arguments:
-        raise click.UsageError("name a script, a notebook or a job file, or a command line after `--`", ctx)
+        raise click.UsageError("name a script, a notebook or a job file, or a command line after `--`")
     on_progress = options.progress(quiet=quiet, verb="rehearsing")
     ask = partial(
         rehearse,

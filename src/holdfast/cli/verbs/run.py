@@ -8,9 +8,8 @@ from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.text.answers import render_run
 
 
-@click.command("run", context_settings={"ignore_unknown_options": False})
-@click.argument("target", type=click.Path())
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT…]")
+@click.command("run", cls=options.WithArguments)
+@click.argument("target", required=False, type=click.Path(), metavar="TARGET [-- ARGUMENT…]")
 @options.sets
 @options.for_
 @click.option("--on", metavar="BACKEND", help="Backend to run on; same as --set where.backend=BACKEND.")
@@ -33,7 +32,7 @@ from holdfast.cli.text.answers import render_run
 @options.quiet
 @options.format_
 def command(
-    target: str,
+    target: str | None,
     arguments: tuple[str, ...],
     sets: tuple[str, ...],
     scenarios: tuple[str, ...],
@@ -53,6 +52,8 @@ def command(
 
     TARGET is a job file or a script. A script's own arguments follow `--`. A job that would fail is not started.
     """
+    if target is None:
+        raise click.UsageError("name a job file or a script; a script's own arguments follow `--`")
     sets = options.with_scenario((*sets, f"where.backend={on}") if on else sets, scenarios)
     with RunDisplay(quiet=quiet) as display:
         answer = run(
