@@ -12,7 +12,7 @@ from msgspec import convert
 import holdfast
 from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.app.run.costs import budget_of
-from holdfast.app.run.preparing import check_job
+from holdfast.app.run.preparing import CheckedJob, check_job
 from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.errors import SourceError, UsageError
@@ -136,7 +136,7 @@ def test_a_run_keeps_the_prices_of_the_day_on_which_it_was_planned(hub: Loopback
     path.write_text(JOB.replace("budget_usd: 1", "budget_usd: 900"), encoding="utf-8")
     checked = check_job(RunRequest(target=str(path), cwd=str(tmp_path)), str(path))
 
-    assert checked.plan is not None, checked.refusals
+    assert isinstance(checked, CheckedJob), checked.codes
     assert checked.plan.usd_per_hour == {"a10g-small": 3.0, "a100-large": 6.0}
     budget = budget_of(checked.plan)
     assert budget is not None
@@ -157,9 +157,10 @@ def test_a_budget_is_kept_or_refused_where_the_hub_lists_no_price(
         with pytest.raises(UsageError, match=r"`where\.budget_usd` cannot be kept: the price of `new-gpu`"):
             check_job(request, str(path))
         return
-    plan = check_job(request, str(path)).plan
+    job = check_job(request, str(path))
 
-    assert plan is not None
+    assert isinstance(job, CheckedJob)
+    plan = job.plan
     assert plan.usd_per_hour == {"l4x1": 0.8, "a10g-small": table_prices().usd_per_hour["a10g-small"]}
     assert budget_of(plan) is not None
 

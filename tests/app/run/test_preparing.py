@@ -9,7 +9,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import load_plan, make_run_folder
 from holdfast.app.run.observers import NO_OBSERVER
-from holdfast.app.run.preparing import CheckedJob, check_job, prepare_run
+from holdfast.app.run.preparing import CheckedJob, RefusedJob, check_job, prepare_run
 from holdfast.app.run.runs import Run
 from holdfast.core.facts import Machine
 from holdfast.core.plan import Attempt, RunRequest
@@ -41,7 +41,9 @@ where: {{backend: hf-jobs, hardware: {hardware}{more}}}
 """
 
 
-def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, despite: str = "", **values: str) -> CheckedJob:
+def checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, despite: str = "", **values: str
+) -> CheckedJob | RefusedJob:
     """Return a job for Hugging Face Jobs, checked without the network."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_TOKEN", "hf_" + "x" * 34)
@@ -51,9 +53,15 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, despite: str = 
     return check_job(request, "job.yaml")
 
 
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **values: str) -> CheckedJob:
+    """Return such a job, which nothing refuses."""
+    job = checked(tmp_path, monkeypatch, **values)
+    assert isinstance(job, CheckedJob)
+    return job
+
+
 def test_a_job_without_a_timeout_gets_the_one_that_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = prepared(tmp_path, monkeypatch)
-    assert job.plan
     assert job.plan.timeout_s
     assert job.plan.timeout_s % 300 == 0
     lines = job.planned.splitlines()
@@ -65,7 +73,6 @@ def test_what_was_planned_is_rehearsed_even_if_the_file_has_changed(
 ) -> None:
     """The file may be edited while the check still runs."""
     job = prepared(tmp_path, monkeypatch)
-    assert job.plan
     request = RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True)
     folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203", lambda *_: None)
     rehearsed: list[Program] = []
@@ -82,7 +89,6 @@ def test_what_was_planned_is_rehearsed_even_if_the_file_has_changed(
 
 def test_a_timeout_that_is_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = prepared(tmp_path, monkeypatch, more=", timeout: 9h")
-    assert job.plan
     assert job.plan.timeout_s == 9 * 3600
     assert len(job.planned.splitlines()) == 2
 
@@ -98,16 +104,16 @@ def test_a_timeout_that_is_given_stays(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_job_that_surely_does_not_fit_is_refused_unless_told_otherwise(
     values: dict[str, str], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = prepared(tmp_path, monkeypatch, **values)
-    assert (refused.plan, list(refused.refusals)) == (None, [code])
+    refused = checked(tmp_path, monkeypatch, **values)
+    assert isinstance(refused, RefusedJob)
+    assert refused.codes == [code]
     finding = next(each for each in refused.checked.findings if each.rule and each.rule.code == code)
     assert "l4x1" in finding.message
-    assert prepared(tmp_path, monkeypatch, despite=code, **values).plan
+    assert isinstance(checked(tmp_path, monkeypatch, despite=code, **values), CheckedJob)
 
 
 def test_what_is_not_known_is_said_and_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = prepared(tmp_path, monkeypatch, model="acme/unheard-of", more=", timeout: 9h")
-    assert job.plan
     assert job.planned.startswith("memory, time and cost are not known: model: ")
 
 
@@ -116,6 +122,7 @@ def test_a_run_on_a_machine_without_a_gpu_is_not_planned(tmp_path: Path, monkeyp
     monkeypatch.setattr(LocalMachine, "fetch", lambda _self: Machine(cpus=2))
     Path("job.yaml").write_text("method: sft\nmodel: Qwen/Qwen3-8B\ndataset: trl-lib/Capybara\n", encoding="utf-8")
     job = check_job(RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True, rehearse=False), "job.yaml")
+    assert isinstance(job, CheckedJob)
     assert job.planned == ""
 
 
@@ -141,4 +148,5 @@ def test_a_script_is_checked_with_the_arguments_that_it_will_get(
         target="train.py", cwd=str(tmp_path), arguments=arguments, offline=True, rehearse=False, despite=("REP105",)
     )
 
-    assert check_job(request, "train.py").refusals == refusals
+    job = check_job(request, "train.py")
+    assert (job.codes if isinstance(job, RefusedJob) else []) == refusals

@@ -4,7 +4,6 @@ from holdfast.app.arguments import PathName
 from holdfast.app.run.continuing import START_ANEW, accept_refused_changes, continue_run
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_resumable_run
-from holdfast.app.run.preparing import RunClosed
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
@@ -51,8 +50,7 @@ def resume(
         raise UsageError(f"{opened.name} was {state.because}", where=str(opened.folder), fix=fix)
     if accept_changes:
         accept_refused_changes(opened)
-    try:
-        ready = continue_run(opened, observer)
-    except RunClosed as closed:
-        return closed.result
+    ready = continue_run(opened, observer)
+    if isinstance(ready, RunResult):
+        return ready
     return supervise_or_watch(ready, observer, detach=detach)

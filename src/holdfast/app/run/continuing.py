@@ -14,15 +14,15 @@ from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
 from holdfast.core.event import ChangesAccepted
 from holdfast.core.training_event import ROWS_SETTING
+from holdfast.results.run import RunResult
 
 START_ANEW: Final = "`holdfast run` starts the job again"
 
 
-def continue_run(run: Run, observer: RunObserver) -> Run:
-    """Return a run that has a plan, to be continued.
+def continue_run(run: Run, observer: RunObserver) -> Run | RunResult:
+    """Return a run that has a plan, to be continued; or its result if it is closed: refused, or stopped meanwhile.
 
     Raises:
-        RunClosed: It is refused, or was stopped meanwhile.
         UsageError: Another process is preparing it, or its request is lost.
     """
     return _with_plan(run) if has_plan(run.folder) else _prepare_again(run, observer)
@@ -49,11 +49,10 @@ def _with_plan(run: Run) -> Run:
     return run if is_supervised(run.folder) else with_secrets(run)
 
 
-def _prepare_again(run: Run, observer: RunObserver) -> Run:
-    """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets.
+def _prepare_again(run: Run, observer: RunObserver) -> Run | RunResult:
+    """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets, or its result.
 
     Raises:
-        RunClosed: It is refused, or was stopped meanwhile.
         UsageError: Another process is preparing it, or its request is lost.
     """
     request = load_request(run.folder)
@@ -70,5 +69,4 @@ def _prepare_again(run: Run, observer: RunObserver) -> Run:
         with chdir(request.cwd):
             job = check_job(request, request.target, run.folder.parent)
             ready = replace(run, secrets=job.references.values)
-            prepare_run(ready, job, request, observer)
-            return ready
+            return prepare_run(ready, job, request, observer) or ready

@@ -40,16 +40,21 @@ from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.run import RunResult
 
 
-class RunClosed(Exception):  # noqa: N818 - it is how a run ended, not an error
-    """A run was closed before its first attempt: refused or cancelled.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedJob:
+    """A job that must not start. A run of it is recorded, and closed.
 
     Attributes:
-        result: The run's result.
+        target: The job.
+        checked: Its check.
+        references: The references that replace its secrets in the run's folder.
+        codes: Codes of the findings that forbid a start.
     """
 
-    def __init__(self, result: RunResult) -> None:
-        super().__init__(result.because)
-        self.result = result
+    target: Target
+    checked: CheckedTarget
+    references: SecretReferences
+    codes: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +64,19 @@ class CheckedJob:
     Attributes:
         target: The job.
         checked: Its check.
-        refusals: Codes of the findings that forbid a start.
-        plan: The plan of its attempts; None if it is refused.
         references: The references that replace its secrets in the run's folder.
+        plan: The plan of its attempts.
         planned: What it is estimated to need, in a few lines; empty if it names no GPU.
     """
 
     target: Target
     checked: CheckedTarget
-    refusals: Sequence[str]
-    plan: Plan | None
     references: SecretReferences
-    planned: str = ""
+    plan: Plan
+    planned: str
 
 
-def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> CheckedJob:
+def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> CheckedJob | RefusedJob:
     """Read and check the job of a request; if nothing forbids a start, make its plan.
 
     Args:
@@ -90,10 +93,10 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     place = require_backend(backend)
     hub = HubAccess.unless(offline=request.offline)
     checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
-    refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
+    codes = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target, request.arguments)
-    if refusals:
-        return CheckedJob(target=target, checked=checked, refusals=refusals, plan=None, references=references)
+    if codes:
+        return RefusedJob(target=target, checked=checked, references=references, codes=codes)
     estimated = estimate_job(target, hub)
     prices = find_prices(target.document, backend, hub)
     plan = make_plan(target, request.arguments, references, placement, estimated.estimate, prices)
@@ -106,9 +109,8 @@ def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> C
     return CheckedJob(
         target=target,
         checked=checked,
-        refusals=refusals,
-        plan=plan,
         references=references,
+        plan=plan,
         planned="\n".join(filter(None, (_planned(target, estimated, plan), *notes))),
     )
 
@@ -126,19 +128,20 @@ def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:
     return summarize_estimate(estimated.estimate, plan.timeout_s if given is None else None)
 
 
-def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> None:
-    """Rehearse a checked job, and store its plan in the run's folder.
+def prepare_run(run: Run, job: CheckedJob | RefusedJob, request: RunRequest, observer: RunObserver) -> RunResult | None:
+    """Rehearse a job, and store its plan in the run's folder; return the result of a run that is closed instead.
+
+    It is closed if the check or the rehearsal refuses it, or if it was stopped meanwhile.
 
     Raises:
-        RunClosed: The check or the rehearsal refuses it, or it was stopped meanwhile.
         UsageError: The script needs other arguments, or training cannot resume from the checkpoint that was named.
         SourceError: That checkpoint could not be downloaded.
     """
     check = check_result([target_result(job.checked)])
     save_result(run, check)
-    if job.plan is None:
-        refused = _refuse(run, "check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
-        raise RunClosed(structs.replace(refused, check=check))
+    if isinstance(job, RefusedJob):
+        closed = _refuse(run, "check", f"refused by check: {', '.join(job.codes)}", job.codes)
+        return structs.replace(closed, check=check)
     observer.on_checked(check)
     if job.target.scenario:
         observer.on_scenario(job.target.scenario.describe())
@@ -146,14 +149,15 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         observer.on_planned(job.planned)
     try:
         resume_from = fetch_resume_source(run, request.resume_from, observer) if request.resume_from else ""
-        if request.rehearse:
-            _rehearse(run, job.target, request, job.plan, observer)
+        if request.rehearse and (refused := _rehearse(run, job.target, request, job.plan, observer)):
+            return refused
     except KeyboardInterrupt:
-        raise RunClosed(cancel_unstarted(run)) from None
+        return cancel_unstarted(run)
     if run.state().stop:  # by `holdfast stop`, meanwhile
-        raise RunClosed(cancel_unstarted(run))
+        return cancel_unstarted(run)
     plan = replace(job.plan, resume_from=resume_from)
     save_plan(run.folder, place_plan(plan, run.folder.name, str(run.folder), token_hex(8)))
+    return None
 
 
 def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> RunResult:
@@ -163,11 +167,10 @@ def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> R
     return run_result(run.name, run.state())
 
 
-def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observer: RunObserver) -> None:
-    """Rehearse a job, unless it passed a rehearsal before.
+def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observer: RunObserver) -> RunResult | None:
+    """Rehearse a job, unless it passed a rehearsal before; return the result of a run that is refused.
 
     Raises:
-        RunClosed: The rehearsal refuses it.
         UsageError: The script needs other arguments.
     """
     on_progress = observer.on_rehearsal_progress
@@ -179,13 +182,14 @@ def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observe
         raise (error.for_verb("run") if isinstance(error, ScriptArgumentsError) else error) from None
     if rehearsal is None:
         on_progress("this job already passed a rehearsal")
-        return
+        return None
     save_result(run, rehearsal)
     on_progress(summarize_rehearsal(rehearsal))
-    if failure := next((each for each in rehearsal.failures if each.refuses), None):
-        because = f"refused by the rehearsal: {failure.name} in `{failure.stage}`"
-        refused = _refuse(run, "rehearsal", because, (failure.name,))
-        raise RunClosed(structs.replace(refused, rehearsal=rehearsal))
+    failure = next((each for each in rehearsal.failures if each.refuses), None)
+    if failure is None:
+        return None
+    because = f"refused by the rehearsal: {failure.name} in `{failure.stage}`"
+    return structs.replace(_refuse(run, "rehearsal", because, (failure.name,)), rehearsal=rehearsal)
 
 
 def _program(target: Target, request: RunRequest, plan: Plan) -> Program:

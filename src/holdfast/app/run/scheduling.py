@@ -11,7 +11,7 @@ from holdfast.adapters.storage.run_folder import load_plan, supervising, write_w
 from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import open_backend, require_backend
 from holdfast.app.run.observers import RunObserver
-from holdfast.app.run.preparing import CheckedJob, RunClosed
+from holdfast.app.run.preparing import CheckedJob
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
 from holdfast.app.run.stopping import unschedule
@@ -36,8 +36,6 @@ def require_schedulable(job: CheckedJob) -> None:
     Raises:
         UsageError: Its backend has no schedules, or it has a budget.
     """
-    if job.plan is None:
-        return  # the check refuses it
     if not capabilities_of(job.plan.backend).has_schedules:
         what = f"the backend {job.plan.backend} starts no job by itself"
         fix = f"`--on {SCHEDULING}`, or start `holdfast run` with this machine's cron"
@@ -63,10 +61,9 @@ def schedule_job(
         BackendError: The backend refuses the schedule.
         UnreachableError: It is not known whether it was created; `holdfast stop` removes it.
     """
-    try:
-        begun = begin_run(request, job, runs, observer)
-    except RunClosed as closed:
-        return closed.result
+    begun = begin_run(request, job, runs, observer)
+    if isinstance(begun, RunResult):
+        return begun
     with supervising(begun.folder) as mine:
         return _schedule(begun, times) if mine else run_result(begun.name, begun.state())
 

@@ -9,7 +9,7 @@ from holdfast.adapters.storage.ledger import Ledger, start_journal
 from holdfast.adapters.storage.run_folder import make_run_folder, save_request, supervising, write_redacted
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.observers import RunObserver
-from holdfast.app.run.preparing import CheckedJob, RunClosed, prepare_run
+from holdfast.app.run.preparing import CheckedJob, RefusedJob, prepare_run
 from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.event import RunRequested
@@ -23,7 +23,12 @@ STARTED = "%Y%m%d-%H%M%S"
 
 
 def start_run(
-    request: RunRequest, job: CheckedJob, runs: PathName | None, observer: RunObserver, *, detach: bool = False
+    request: RunRequest,
+    job: CheckedJob | RefusedJob,
+    runs: PathName | None,
+    observer: RunObserver,
+    *,
+    detach: bool = False,
 ) -> RunResult:
     """Record a run of a checked job, rehearse it, and supervise it until it ends; a refused one is closed.
 
@@ -34,27 +39,27 @@ def start_run(
         observer: Follows the run; may stop it or detach from it.
         detach: Return at once; a supervisor continues in the background.
     """
-    try:
-        begun = begin_run(request, job, runs, observer)
-    except RunClosed as closed:
-        return closed.result
+    begun = begin_run(request, job, runs, observer)
+    if isinstance(begun, RunResult):
+        return begun
     return supervise_or_watch(begun, observer, detach=detach or observer.take() == "detach")
 
 
-def begin_run(request: RunRequest, job: CheckedJob, runs: PathName | None, observer: RunObserver) -> Run:
-    """Record a run of a checked job, and rehearse it; return it, ready for its first attempt.
+def begin_run(
+    request: RunRequest, job: CheckedJob | RefusedJob, runs: PathName | None, observer: RunObserver
+) -> Run | RunResult:
+    """Record a run of a checked job, and rehearse it; return it, ready for its first attempt, or its result if it is closed.
 
     Raises:
-        RunClosed: It is refused, or was stopped meanwhile.
         UsageError: The script needs other arguments.
     """
     begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
     with supervising(begun.folder):
-        prepare_run(begun, job, request, observer)
-    return begun
+        closed = prepare_run(begun, job, request, observer)
+    return closed or begun
 
 
-def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
+def _begin(job: CheckedJob | RefusedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder, and record the request there and in the ledger."""
     target, ledger = job.target, Ledger(base)
     now_s, path = SystemClock().now_s(), target.document.path
@@ -63,7 +68,7 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
         target.job,
         kept_request,
         path,
-        backend=job.plan.backend if job.plan else None,
+        backend=job.plan.backend if isinstance(job, CheckedJob) else None,
         runs=None if base == runs_folder(None) else str(base),
         scenario=target.scenario,
     )

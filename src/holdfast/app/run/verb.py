@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
-from holdfast.app.run.preparing import check_job
+from holdfast.app.run.preparing import RefusedJob, check_job
 from holdfast.app.run.resume_source import absolute_source
 from holdfast.app.run.scheduling import require_schedulable, schedule_job
 from holdfast.app.run.short_run import start_after_short_run
@@ -74,10 +74,12 @@ def run(
     )
     job = check_job(request, path, runs)
     start = partial(start_run, request, job, runs, observer, detach=detach)
+    if isinstance(job, RefusedJob):
+        return start()
     if times is not None:
         require_schedulable(job)
         start = partial(schedule_job, request, job, runs, observer, times)
-    if try_first and job.plan is not None:
+    if try_first:
         return start_after_short_run(request, path, job, runs, observer, start)
     return start()
 

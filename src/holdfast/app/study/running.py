@@ -9,7 +9,7 @@ from typing import Final
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.study_folder import starting_trial
 from holdfast.app.run.continuing import continue_run
-from holdfast.app.run.preparing import RunClosed, check_job
+from holdfast.app.run.preparing import check_job
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
 from holdfast.app.run.stopping import request_stop
@@ -166,14 +166,10 @@ class StudyRunner:
 
     def _begin(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial, or the one that it has; None if it is refused."""
-        try:
-            if before is None or before.is_done:
-                return self._begin_anew(prepared, slot, orders)
-            self.observer.on_started(prepared.trial, before.run.name, continued=True)
-            return continue_run(before.run, orders)
-        except RunClosed as closed:
-            self._note_closed(prepared, closed.result)
-            return None
+        if before is None or before.is_done:
+            return self._begin_anew(prepared, slot, orders)
+        self.observer.on_started(prepared.trial, before.run.name, continued=True)
+        return self._unless_closed(prepared, continue_run(before.run, orders))
 
     def _begin_anew(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial; None if the rehearsal of an earlier trial has refused its shape."""
@@ -182,7 +178,9 @@ class StudyRunner:
             return None
         rehearse = self.options.rehearse and prepared.shape not in self._shapes
         request = replace(run_request(self.file, self.options, prepared, self._devices, slot), rehearse=rehearse)
-        run = begin_run(request, check_job(request, self.file.target), self.options.runs, orders)
+        begun = begin_run(request, check_job(request, self.file.target), self.options.runs, orders)
+        if (run := self._unless_closed(prepared, begun)) is None:
+            return None
         self._shapes[prepared.shape] = None
         self.observer.on_started(prepared.trial, run.name, continued=False)
         return run
@@ -212,6 +210,13 @@ class StudyRunner:
         outcome = replace(refused, trial=prepared.trial, content=prepared.content, run="", seconds=0.0)
         self._refused[prepared.content] = outcome
         self.observer.on_ended(outcome, 0)
+
+    def _unless_closed(self, prepared: PreparedTrial, begun: Run | RunResult) -> Run | None:
+        """Return the run of a trial; if it was closed before its first attempt, take note of that, and return None."""
+        if isinstance(begun, RunResult):
+            self._note_closed(prepared, begun)
+            return None
+        return begun
 
     def _note_closed(self, prepared: PreparedTrial, result: RunResult) -> None:
         """Remember a run that was closed before its first attempt."""
