@@ -74,5 +74,5 @@ def runs_folder(requested: PathName | None, of_job: str | None = None) -> Path:
     try:
         return Path(named).resolve()
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
-        what = f"no folder can have this name: {error}"
-        raise UsageError(what, where="the runs folder", fix="name another with --runs") from error
+        what = f"the runs folder cannot be used: {error.strerror if isinstance(error, OSError) else error}"
+        raise UsageError(what, where=repr(named)[:200], fix="name another with --runs") from error

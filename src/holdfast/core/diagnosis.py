@@ -82,7 +82,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """One class of failure: how it is recognised, why it happens, what fixes it.
+    """One class of failure: how it is recognized, why it happens, what fixes it.
 
     Attributes:
         name: The class, as `diagnose` tells it: `cuda-oom-train-step`.

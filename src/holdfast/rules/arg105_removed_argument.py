@@ -10,7 +10,7 @@ have run. The job may still need what the argument did: prompts that `max_prompt
 cut.
 
 ## Fix safety
-The fix is safe where it removes an argument that had no effect, or whose value is the default behavior anyway. It is
+The fix is safe where it removes an argument that had no effect, or whose value is the default behaviour anyway. It is
 unsafe where the job changes only as the message says, as for `max_prompt_length` and `logging_dir`. If removing the
 argument would change more, there is no fix.
 """

@@ -78,7 +78,7 @@ def test_out_of_memory_and_of_credit(hub: LoopbackHub, ask: Ask) -> None:
 
 
 def test_stuck(hub: LoopbackHub, ask: Ask) -> None:
-    """A job may wait for its hardware for ever, or for a time, and be canceled meanwhile; the wait counts for no timeout."""
+    """A job may wait for its hardware for ever, or for a time, and be cancelled meanwhile; the wait counts for no timeout."""
     hub.jobs.mishap("stuck", times=None, message="Waiting for hardware", markers=3)
     ask("job_id = run('true')")
     wait_for(lambda: hub.jobs.newest.message)

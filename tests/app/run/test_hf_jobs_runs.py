@@ -117,7 +117,7 @@ def test_what_another_attempt_does_not_help_against_costs_no_second(
         ("Job failed with exit code: 137. Reason: OOMKilled", "cpu-ram-oom-kill"),
         ("Job stopped: pre-paid credit balance is insufficient", "jobs-no-credit"),
         ("Failed to pull image nobody/nothing:1", "image-not-pulled"),
-        ("the job was canceled by its owner, or by the Hub (stage=CANCELED)", "job-cancelled-externally"),
+        ("the job was cancelled by its owner, or by the Hub (stage=CANCELED)", "job-cancelled-externally"),
         ("cannot start the job: no credit is left (402 Payment Required)", "jobs-no-credit"),
     ],
 )

@@ -187,7 +187,7 @@ def test_method_data_and_lengths_are_never_changed(method: str) -> None:
     ("causes", "steps", "last"),
     [
         ([TRAIN, TRAIN, TRAIN], [1, 2, 3], "2 changes did not help against this cause"),
-        ([TRAIN, EVAL, TRAIN], [4, 4, 4], "two attempts got no further than the one before them"),
+        ([TRAIN, EVAL, TRAIN], [4, 4, 4], "two attempts in a row got no further than those before them"),
         ([TRAIN, EVAL, TRAIN], [4, 4, 5], "`train.per_device_train_batch_size` from 4 to 2; `train.gradient_accumulation_steps` from 2 to 4"),
         ([""], [1], "the cause is unknown, and `recover.allow` does not have `unknown_once`"),
     ],

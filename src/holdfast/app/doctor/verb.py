@@ -74,7 +74,7 @@ def _local(machine: Machine) -> PlaceResult:
 def judge_local(facts: LocalFacts) -> Iterator[PlaceProblem]:
     """Yield what keeps this machine from training."""
     if "trl" not in facts.packages and facts.uv is None:
-        what = "nothing here can run a job: TRL is not installed, and neither is uv, which would install it for a job"
+        what = "nothing here can run a job: neither TRL is installed, nor uv, which would install it for a job"
         yield PlaceProblem(what=what, where=facts.environment, fix=f"`{install_command('train')}`, or `pip install uv`")
     torch = facts.packages.get("torch", "")
     if facts.gpus and torch.endswith("+cpu"):

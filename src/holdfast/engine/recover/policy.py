@@ -95,7 +95,7 @@ def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
     """Return a cause that is gone by itself, with a pause that grows while attempts get no further; without one if two in a row did not."""
     fruitless = _fruitless(state)
     if fruitless >= FRUITLESS and cause.name != PREEMPTED:  # a machine that is taken away says nothing of the job
-        return replace(cause, stops="two attempts got no further than the one before them")
+        return replace(cause, stops="two attempts in a row got no further than those before them")
     doubled: float = FIRST_PAUSE_S * 2**fruitless
     return replace(cause, next_s=min(doubled, LONGEST_PAUSE_S))
 
@@ -177,7 +177,7 @@ def _used_up(cause: Diagnosed, state: RunState) -> str:
     if len(earlier) >= SAME_CAUSE:
         return f"{SAME_CAUSE} changes did not help against this cause"
     if _fruitless(state) >= FRUITLESS:
-        return "two attempts got no further than the one before them"
+        return "two attempts in a row got no further than those before them"
     return ""
 
 

@@ -50,7 +50,7 @@ def cancel(world: World, job: Job) -> None:
     """End a job because its owner wants it to; nothing happens to one that has ended."""
     if job.ended:
         return
-    job.canceled = True
+    job.cancelled = True
     world.clock.stir(job.id)
 
 
@@ -81,7 +81,7 @@ def _live(world: World, job: Job) -> None:
 
 
 def _schedule(world: World, job: Job) -> bool:
-    """Wait for hardware, and return False if the job was canceled before there was any."""
+    """Wait for hardware, and return False if the job was cancelled before there was any."""
     stuck = world.jobs.mishaps.take(job.line, "stuck")
     if stuck is not None:
         job.message = stuck.message
@@ -89,9 +89,9 @@ def _schedule(world: World, job: Job) -> bool:
             _say(world, job, started(world.clock.now_s))
         until_s = world.clock.now_s + stuck.after_s if stuck.after_s is not None else float("inf")
         active = world.jobs.mishaps.active
-        world.clock.wait(job.id, lambda: job.canceled or world.closing.is_set() or stuck not in active, until_s)
+        world.clock.wait(job.id, lambda: job.cancelled or world.closing.is_set() or stuck not in active, until_s)
         job.message = None
-    return not (job.canceled or world.closing.is_set())
+    return not (job.cancelled or world.closing.is_set())
 
 
 def _run(world: World, job: Job) -> tuple[str, str]:
@@ -123,7 +123,7 @@ def _ended(world: World, job: Job, machine: Machine, fate: Mishap | None) -> tup
 
     def over() -> bool:
         ended = machine.exit_code is not None or machine.fallen is not None
-        return ended or job.canceled or world.closing.is_set()
+        return ended or job.cancelled or world.closing.is_set()
 
     deadline_s = (job.started_s or 0.0) + job.timeout_s
     if fate is not None and fate.at_line is None and fate.at_file is None:

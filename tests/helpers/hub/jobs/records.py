@@ -54,7 +54,7 @@ class Job:
     starts: int = 0
     machine: "Machine | None" = None
     exit_code: int | None = None
-    canceled: bool = False
+    cancelled: bool = False
     labels: dict[str, str] = field(default_factory=dict[str, str])
 
     @property

@@ -124,7 +124,7 @@ class HfJobsBackend(NamedBackend):
         return look
 
     def stop(self, attempt_id: str) -> None:
-        """Ask the runtime to save and end, by a file that it finds in the mounted folder; a job that waits is canceled."""
+        """Ask the runtime to save and end, by a file that it finds in the mounted folder; a job that waits is cancelled."""
         self._request(attempt_id, "stop")
 
     def request_stacks(self, attempt_id: str) -> None:

@@ -31,7 +31,7 @@ EXIT: Final = re.compile(r"exit code:? (\d+)")
 PLAIN_EXIT: Final = re.compile(r"Job failed with exit code: \d+\.?(?: Reason: Error\.?)?")
 """A message that says no more than the exit code."""
 TIMEOUT: Final = "Job timeout: the time that it was given on the Hub is over"
-CANCELED: Final = "the job was canceled by its owner, or by the Hub (stage=CANCELED)"
+CANCELED: Final = "the job was cancelled by its owner, or by the Hub (stage=CANCELED)"
 DELETED: Final = "the job was deleted by its owner, or by the Hub (stage=DELETED)"
 
 
