@@ -14,12 +14,13 @@ prints an error, it raises HoldfastError, with `what`, `where` and `fix`.
 'no such file: none.yaml'
 """
 
-from typing import TYPE_CHECKING, Any
-
-from holdfast.app import VERBS, in_json, load_api
-from holdfast.core.errors import HoldfastError, UsageError
+TYPE_CHECKING = False
+"""True for type checkers. Nothing is imported here: the command line begins with this module, and Ctrl-C during an import shows a traceback."""
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.app import in_json
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.doctor import verb as _doctor
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from holdfast.app.study import verb as _study
     from holdfast.app.verify import verb as _verify
     from holdfast.app.watch import verb as _watch
+    from holdfast.core.errors import HoldfastError as HoldfastError
+    from holdfast.core.errors import UsageError as UsageError
 
     check = in_json(_check.check)
     inspect = in_json(_inspect.inspect)
@@ -59,23 +62,30 @@ if TYPE_CHECKING:
     diagnose = in_json(_diagnose.diagnose)
     verify = in_json(_verify.verify)
     doctor = in_json(_doctor.doctor)
+    __all__: list[str]
     __version__: str
 
-__all__ = ["HoldfastError", "UsageError"]
-__all__ += [verb for verb in VERBS if verb != "catalog"]  # pyright: ignore[reportUnsupportedDunderAll] - a package here
 
+def __getattr__(name: str) -> "Any":
+    """Return a verb or a class of errors, imported when it is first used, the public names, or the release."""
+    from holdfast.app import VERBS, load_api
 
-def __getattr__(name: str) -> Any:
-    """Return a verb, imported when it is first used, or the release."""
-    if name in __all__:
-        return load_api(name)
+    names = ["HoldfastError", "UsageError", *(verb for verb in VERBS if verb != "catalog")]  # that package is here too
+    if name == "__all__":
+        return names
     if name == "__version__":
         from importlib.metadata import version  # slow to import, and few ask
 
         return version("holdfast")
-    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    if name not in names:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    if name in VERBS:
+        return load_api(name)
+    from holdfast.core import errors
+
+    return getattr(errors, name)
 
 
 def __dir__() -> list[str]:
     """The public names; a verb is not an attribute before it is used."""
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]
