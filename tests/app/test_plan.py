@@ -92,7 +92,7 @@ def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
     name: str, written: str, bytes_each: int, tmp_path: Path
 ) -> None:
     result = plan_script(tmp_path, more=f", model_init_kwargs={{'{name}': {written}}}", imports="import torch")
-    assert result["memory"]["phases"][0]["terms"][0]["because"].endswith(f"x {bytes_each} B")
+    assert f" parameters x {bytes_each} B" in result["memory"]["phases"][0]["terms"][0]["because"]
 
 
 @pytest.mark.parametrize("trl", ["0.16.1", "0.17.0", "0.18.2", "0.19.1"])
@@ -102,7 +102,7 @@ def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
 )
 def test_the_older_name_of_the_length_wins(trl: str, more: str, length: int, tmp_path: Path) -> None:
     result = plan_script(tmp_path, trl=trl, transformers="4.51.3", more=more)
-    assert any(f"x {4 * length} tokens" in term["because"] for term in result["memory"]["phases"][0]["terms"])
+    assert any(f"x {4 * length:,} tokens" in term["because"] for term in result["memory"]["phases"][0]["terms"])
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_the_parts_of_the_time_are_shown(tmp_path: Path, monkeypatch: pytest.Mon
     ]
     total = sum(each["time_s"]["value"] for each in result["time_parts"])
     assert total == pytest.approx(result["time_s"]["value"])
-    assert re.search(r"evaluation +0.4 s  5 x 7 batches of 32 rows", plan_text(result))
+    assert re.search(r"evaluation +0.4 s  5 evaluations x 7 batches x 0.0126 s", plan_text(result))
 
 
 @pytest.mark.parametrize("placed", [{"where.backend": "local"}, {"where.hardware": "a100-large"}])
@@ -466,7 +466,7 @@ def test_a_flavor_without_a_gpu_is_said_so_with_the_memory() -> None:
 def test_the_rows_generated_at_once_are_those_of_one_process() -> None:
     sets = {"train.generation_batch_size": 64, "where.processes": 2}
     result = holdfast.plan("examples/grpo.yaml", set=sets, offline=True)
-    assert any(term["because"].startswith("KV cache of 32 x") for term in result["memory"]["phases"][0]["terms"])
+    assert any("a row: 32 rows x" in term["because"] for term in result["memory"]["phases"][0]["terms"])
 
 
 def test_a_budget_below_the_upper_cost_is_exceeded() -> None:
@@ -483,7 +483,7 @@ def test_the_timeout_covers_the_upper_time() -> None:
 def test_a_command_line_is_planned() -> None:
     words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --load_in_4bit"
     result = holdfast.plan(arguments=words.split(), offline=True)
-    assert any(term["because"].endswith("in 4 bits") for term in result["memory"]["phases"][0]["terms"]), result
+    assert any(" quantized x 0.5625 B" in term["because"] for term in result["memory"]["phases"][0]["terms"]), result
 
 
 @pytest.mark.parametrize("text", ["print('no training')", "from trl import SFTTrainer\nSFTTrainer(model=pick())"])

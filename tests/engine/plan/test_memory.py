@@ -207,6 +207,16 @@ def test_not_all_layers_slide(type_name: str, config: dict[str, object], sliding
     assert read_architecture({**sizes, **config}).attention.sliding == sliding
 
 
+@pytest.mark.parametrize(("strategy", "whole"), [("fsdp", True), ("zero3", False), ("zero2", False)])
+def test_fsdp_holds_whole_gradients_of_earlier_micro_batches(strategy: str, whole: bool) -> None:
+    # tried with torch 2.13: two processes, `fully_shard`, set_requires_gradient_sync(False)
+    sharding = Sharding(strategy=strategy, processes=8)  # type: ignore[arg-type]
+    one, several = (training_step(sharding=sharding, accumulation=count) for count in (1, 4))
+    more = memory_phases(several)[0].bytes - memory_phases(one)[0].bytes
+    assert (more == 2 * one.trained) == whole
+    assert memory_phases(several)[2] == memory_phases(one)[2]
+
+
 @pytest.mark.parametrize(
     ("strategy", "gathered", "copies"),
     [("zero3", True, 1.0), ("zero3", False, 0.1), ("fsdp", True, 0.1), ("ddp", True, 0)],

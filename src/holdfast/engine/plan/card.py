@@ -9,6 +9,7 @@ from typing import Final
 from holdfast.catalog.hub.gpus import GIB
 from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, MemoryTerm, exactly, largest_phase
 from holdfast.core.facts import Gpu
+from holdfast.engine.plan.amount import size, whole
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.states import reference_term, weights_term
 from holdfast.engine.plan.step import TrainingStep
@@ -90,4 +91,4 @@ def _reserved(step: TrainingStep, allocated: int, *, expandable: bool) -> Interv
 def workspaces(gpu: Gpu | None) -> MemoryTerm:
     """Return the workspaces of cuBLAS on a GPU."""
     each = HOPPER_WORKSPACE if gpu and gpu.capability[0] == HOPPER else WORKSPACE
-    return MemoryTerm("overhead", 2 * each, "workspaces of cuBLAS")
+    return (whole(2, "workspaces of cuBLAS") * size(each)).term("overhead")

@@ -6,6 +6,7 @@ T is the number of tokens, V the vocabulary, h the width of the residual stream.
 from collections.abc import Mapping
 from typing import Final
 
+from holdfast.engine.plan.amount import NOTHING, Amount, counted, size, whole
 from holdfast.engine.plan.step import FLOAT16, FLOAT32, LogitsShift, LossHead, TrainingStep
 
 TILE_TOKENS: Final = 4096
@@ -21,77 +22,91 @@ CHUNK_COPIES: Final = 3
 """Logits of a chunk in float32, their log-softmax and its gradient."""
 
 
-def final_norm(step: TrainingStep) -> int:
+def final_norm(step: TrainingStep) -> Amount:
     """Return what the norm before the head keeps, and its output: `(4 + c)hT`, and `chT` more if its weights are trained."""
-    hidden, numerics = step.model.hidden, step.numerics
+    numerics = step.numerics
     norm = numerics.residual if "norm" in step.fused else FLOAT32 + (0 if step.adapter else numerics.residual)
-    return (norm + numerics.residual) * hidden * step.tokens
+    return size((norm + numerics.residual) * step.model.hidden) * _tokens(step)
 
 
-def head_forward(step: TrainingStep) -> int:
+def head_forward(step: TrainingStep) -> Amount:
     """Return what the loss needs in the forward pass."""
-    head, model = step.head, step.model
-    match head.kind:
+    match step.head.kind:
         case "logits":
-            return round(head.forward * step.tokens * model.vocabulary)
+            return _logits(step, step.head.forward)
         case "fused":
-            return _tile(step) + (STATISTICS * FLOAT32 + step.numerics.compute * model.hidden) * step.tokens
+            return _tile(step) + size(STATISTICS * FLOAT32 + step.numerics.compute * step.model.hidden) * _tokens(step)
         case "chunked" | "chunked_float32":
             return _chunks(step)
         case "liger":
             return _liger(step)
         case "score":
-            return 0
+            return NOTHING
 
 
-def head_backward(step: TrainingStep) -> int:
+def head_backward(step: TrainingStep) -> Amount:
     """Return what it needs in the backward pass."""
-    head, model = step.head, step.model
-    gradient = step.numerics.compute * model.hidden * step.tokens
-    match head.kind:
+    compute, hidden = step.numerics.compute, step.model.hidden
+    match step.head.kind:
         case "logits":
-            return round(head.backward * step.tokens * model.vocabulary) + head_gradient(step)
+            return _logits(step, step.head.backward) + head_gradient(step)
         case "fused":
-            casts = (FLOAT32 + step.numerics.compute + step.numerics.compute) * model.hidden * step.tokens
-            float32 = 0 if step.adapter else FLOAT32 * model.vocabulary * model.hidden
-            return _tile(step) + casts + float32 + head_gradient(step)
+            casts = size((FLOAT32 + compute + compute) * hidden) * _tokens(step)
+            return _tile(step) + casts + head_gradient(step, FLOAT32)
         case "chunked" | "chunked_float32":
-            float32 = 0 if step.adapter else FLOAT32 * model.vocabulary * model.hidden
-            return _chunks(step) + gradient + float32 + head_gradient(step)
+            return _chunks(step) + size(compute * hidden) * _tokens(step) + head_gradient(step, FLOAT32)
         case "liger":
             return _liger(step)
         case "score":
-            return gradient
+            return size(compute * hidden) * _tokens(step)
 
 
-def head_gradient(step: TrainingStep) -> int:
-    """Return the gradient of the head, `wVh`; nothing where an adapter is trained."""
-    return 0 if step.adapter else step.trained_bytes * step.model.vocabulary * step.model.hidden
+def head_gradient(step: TrainingStep, more: int = 0) -> Amount:
+    """Return the gradient of the head, `wVh`; nothing where an adapter is trained.
+
+    Args:
+        step: The step.
+        more: Bytes of an element of another gradient, in which it is summed.
+    """
+    return NOTHING if step.adapter else _of_head(step) * size(step.trained_bytes + more)
 
 
-def _tile(step: TrainingStep) -> int:
+def _logits(step: TrainingStep, each: float) -> Amount:
+    return size(each) * _tokens(step) * whole(step.model.vocabulary, "entries")
+
+
+def _tile(step: TrainingStep) -> Amount:
     """Return the one tile of logits that the fused head has: at most 256 MiB, however small the vocabulary is."""
-    return min(step.tokens, TILE_TOKENS) * TILE_VOCABULARY * FLOAT16
+    tokens = whole(min(step.tokens, TILE_TOKENS), "tokens")
+    return tokens * whole(TILE_VOCABULARY, "entries") * size(FLOAT16)
 
 
-def _chunks(step: TrainingStep) -> int:
+def _chunks(step: TrainingStep) -> Amount:
     """Return the logits of a chunk, and the copy of the head that is multiplied with it: `4Vh` in float32 until trl 1.12."""
-    model = step.model
-    logits = CHUNK_COPIES * FLOAT32 * min(CHUNK_TOKENS, step.tokens) * model.vocabulary
+    tokens = whole(min(CHUNK_TOKENS, step.tokens), "tokens")
+    logits = tokens * whole(step.model.vocabulary, "entries") * size(CHUNK_COPIES * FLOAT32)
     wanted = FLOAT32 if step.head.kind == "chunked_float32" else step.numerics.compute
-    return logits + (wanted * model.vocabulary * model.hidden if wanted != step.numerics.weights else 0)
+    return logits + (_of_head(step) * size(wanted) if wanted != step.numerics.weights else NOTHING)
 
 
-def _liger(step: TrainingStep) -> int:
+def _liger(step: TrainingStep) -> Amount:
     """Return what Liger's fused linear cross entropy holds: as many logits as hidden states, and all gradients already.
 
     Source: liger-kernel 0.5 ops/fused_linear_cross_entropy.py: chunks of `T / ceil(V / h)` tokens, rounded up to a power of two.
     """
-    model = step.model
+    model, compute = step.model, step.numerics.compute
     parts = -(-model.vocabulary // model.hidden)
-    chunk = 1 << (-(-step.tokens // parts) - 1).bit_length()
-    logits = (step.numerics.compute + FLOAT32) * min(chunk, step.tokens) * model.vocabulary
-    return logits + step.numerics.compute * model.hidden * step.tokens + head_gradient(step)
+    chunk = whole(min(1 << (-(-step.tokens // parts) - 1).bit_length(), step.tokens), "tokens")
+    logits = chunk * whole(model.vocabulary, "entries") * size(compute + FLOAT32)
+    return logits + size(compute * model.hidden) * _tokens(step) + head_gradient(step)
+
+
+def _tokens(step: TrainingStep) -> Amount:
+    return whole(step.tokens, "tokens")
+
+
+def _of_head(step: TrainingStep) -> Amount:
+    return counted(step.model.vocabulary * step.model.hidden, "of the head")
 
 
 def logits_head(forward: float, copies: float, *, autocast: bool, batch: int) -> LossHead:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
-from holdfast.core.estimate import Interval, TimePart, exactly
+from holdfast.core.estimate import Interval, TimePart, TimePartName, exactly
 from holdfast.core.row_lengths import RowLengths
+from holdfast.engine.plan.amount import Amount, counted, seconds, size, whole
 from holdfast.engine.plan.duration import forward_seconds, step_seconds, token_seconds
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.schedule import NOTHING_ELSE, TrainingSchedule
 from holdfast.engine.plan.states import model_bytes
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
-from holdfast.engine.units import render_bytes, render_counted
+from holdfast.engine.units import render_bytes
 
 START_S: Final = Interval(120.0, 60.0, 300.0)
 """Image, environment and imports. An assumption; only its lower end was seen (JOB101)."""
@@ -71,13 +72,12 @@ def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: Ti
     Raises:
         MissingFactError: vLLM generates; how fast that goes is not known.
     """
-    size = FLOAT16 * total_parameters(step.model)
     each = step_seconds(step, gpu, workload.lengths)
-    steps = f"{workload.steps:,} steps x {each.value:.3g} s"
+    weights = counted(total_parameters(step.model), "parameters") * size(FLOAT16)
     return (
         start,
-        TimePart("download", _moving(size), f"{render_bytes(size)} of weights"),
-        TimePart("training", exactly(workload.steps) * each, steps),
+        _moved("download", weights),
+        _repeated("training", whole(workload.steps, "steps"), each),
         *_evaluations(step, workload, gpu),
         *_results(step, workload.schedule),
     )
@@ -105,28 +105,37 @@ def _evaluations(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> It
         return
     batches = math.ceil(workload.eval_rows / (step.eval_batch * step.sharding.processes))
     batch = forward_seconds(replace(step, batch=step.eval_batch), gpu, workload.lengths)
-    because = f"{count:,} x {batches:,} batches of {step.eval_batch} rows"
-    yield TimePart("evaluation", exactly(count * batches) * batch, because)
+    yield _repeated("evaluation", whole(count, "evaluations") * whole(batches, "batches"), batch)
     yield from _answers(step, workload, gpu)
 
 
 def _answers(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterator[TimePart]:
     """Yield the time to write answers at evaluations: prompts one by one, and rows in batches."""
-    answers, count = workload.answers, workload.schedule.evaluations
+    answers, count = workload.answers, whole(workload.schedule.evaluations, "evaluations")
     batches = answers.prompts + math.ceil(answers.rows / (step.eval_batch * step.sharding.processes))
     if batches:
-        because = f"{count:,} x {batches:,} batches of up to {answers.tokens:,} tokens"
-        yield TimePart("answers", exactly(count * batches * answers.tokens) * token_seconds(step, gpu), because)
+        written = count * whole(batches, "batches") * whole(answers.tokens, "tokens")
+        yield _repeated("answers", written, token_seconds(step, gpu))
+
+
+def _repeated(name: TimePartName, times: Amount, each: Interval) -> TimePart:
+    """Return the time of what happens several times."""
+    return TimePart(name, exactly(times.value) * each, (times * seconds(each.value)).formula)
 
 
 def _results(step: TrainingStep, schedule: TrainingSchedule) -> Iterator[TimePart]:
     """Yield the time to save checkpoints and the result, and to push it."""
-    checkpoint, result = checkpoint_bytes(step), result_bytes(step)
-    because = f"{render_counted(schedule.saves, 'checkpoint')} of {render_bytes(checkpoint)}, and the result"
-    yield TimePart("saving", _moving(schedule.saves * checkpoint + result), because)
+    checkpoint, result = (
+        Amount(each, f"{render_bytes(each)}{what}")
+        for each, what in ((checkpoint_bytes(step), ""), (result_bytes(step), " of the result"))
+    )
+    yield _moved("saving", whole(schedule.saves, "checkpoints") * checkpoint + result)
     if schedule.pushes:
-        yield TimePart("push", _moving(result), render_bytes(result))
+        yield _moved("push", result)
 
 
-def _moving(size: float) -> Interval:
-    return Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
+def _moved(name: TimePartName, moved: Amount) -> TimePart:
+    """Return the time to move bytes."""
+    taken = Interval(*(moved.value / speed for speed in (DOWNLOAD.value, DOWNLOAD.low, DOWNLOAD.high)))
+    each = moved / Amount(DOWNLOAD.value, f"{render_bytes(DOWNLOAD.value)} a second")
+    return TimePart(name, taken, each.formula)

@@ -10,6 +10,7 @@ without checkpoints the sum is 16h + 4q + 4k + 8i, which agrees with the trace t
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.engine.plan.amount import Amount, counted, size
 from holdfast.engine.plan.parameters import layer_parameters, mlp_width, projections, sharing_adapters
 from holdfast.engine.plan.step import FLOAT32, TrainingStep
 
@@ -202,19 +203,21 @@ def attention_backward(step: TrainingStep) -> float:
     return float(gradients + expanded + step.numerics.residual * step.model.hidden)
 
 
-def layer_casts(step: TrainingStep) -> int:
-    """Return the bytes of a layer's weights in 16 bits that the backward pass keeps.
+def layer_casts(step: TrainingStep) -> Amount:
+    """Return a layer's weights in 16 bits that the backward pass keeps.
 
     Autocast makes them of weights in float32; peft makes them of the experts that it adapts, with the adapter's product added.
     """
     if step.adapter and step.adapter.experts:
-        return step.numerics.weights * _expert_weights(step)
-    return step.numerics.compute * layer_parameters(step.model) if step.casts_weights else 0
+        return counted(_expert_weights(step), "of experts") * size(step.numerics.weights)
+    each = size(step.numerics.compute if step.casts_weights else 0)
+    return counted(layer_parameters(step.model), "of a layer") * each
 
 
-def expert_gradient(step: TrainingStep) -> int:
-    """Return the bytes of the gradient of a layer's gate and up projections, of all experts, where peft adapts them."""
-    return step.numerics.weights * _expert_weights(step) * 2 // 3 if step.adapter and step.adapter.experts else 0
+def expert_gradient(step: TrainingStep) -> Amount:
+    """Return the gradient of a layer's gate and up projections, of all experts, where peft adapts them."""
+    adapted = _expert_weights(step) * 2 // 3 if step.adapter and step.adapter.experts else 0
+    return counted(adapted, "of gates and up projections") * size(step.numerics.weights)
 
 
 def _expert_weights(step: TrainingStep) -> int:
@@ -222,6 +225,7 @@ def _expert_weights(step: TrainingStep) -> int:
     return 3 * experts.count * experts.width * step.model.hidden if experts else 0
 
 
-def largest_matrix(step: TrainingStep) -> int:
+def largest_matrix(step: TrainingStep) -> Amount:
     """Return the elements of a layer's largest projection."""
-    return max(inputs * outputs for inputs, outputs in projections(step.model).values())
+    largest = max(inputs * outputs for inputs, outputs in projections(step.model).values())
+    return counted(largest, "of a matrix")

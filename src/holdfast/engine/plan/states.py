@@ -6,6 +6,7 @@ P is the number of parameters, t that of the trained ones, w the bytes of a weig
 from typing import Final
 
 from holdfast.core.estimate import MemoryTerm
+from holdfast.engine.plan.amount import NOTHING, Amount, counted, size, whole
 from holdfast.engine.plan.parameters import (
     embedding_parameters,
     head_parameters,
@@ -14,7 +15,6 @@ from holdfast.engine.plan.parameters import (
     total_parameters,
 )
 from holdfast.engine.plan.step import FLOAT16, FLOAT32, ShardingStrategy, TrainingStep, WeightQuantization
-from holdfast.engine.units import render_count
 
 BLOCK: Final = 64
 """Weights that share a scale in 4 bits. Source: bitsandbytes 0.50, `blocksize` of `quantize_4bit`."""
@@ -51,54 +51,60 @@ def quantized_bytes(quantization: WeightQuantization) -> float:
     return 0.5 + scale / BLOCK
 
 
-def model_bytes(step: TrainingStep) -> float:
+def model_amount(step: TrainingStep) -> Amount:
     """Return the weights of the whole model: `wP`; of a quantized one, its linear projections in few bits and the rest in 16."""
-    parameters = total_parameters(step.model)
-    if step.quantization is None:
-        return float(step.numerics.weights * parameters)
-    linear = linear_parameters(step.model)
-    return linear * quantized_bytes(step.quantization) + (parameters - linear) * step.numerics.weights
+    return _weights_amount(step, total_parameters(step.model), linear_parameters(step.model), step.numerics.weights)
+
+
+def model_bytes(step: TrainingStep) -> float:
+    """Return the bytes of the whole model's weights."""
+    return model_amount(step).value
 
 
 def weights_term(step: TrainingStep) -> MemoryTerm:
     """Return the weights: the model's and the adapter's, `wP / N` where they are sharded."""
-    whole = model_bytes(step)
-    if step.adapter is None and step.sharding.float32_shards:
-        whole = float(FLOAT32 * total_parameters(step.model))
     if step.adapter is not None:
-        whole += step.trained * step.trained_bytes
-    each = f"in {step.quantization.bits} bits" if step.quantization else f"x {step.numerics.weights} B"
-    return MemoryTerm(
-        "weights",
-        round(whole / _shares(step, 0)),
-        f"{render_count(total_parameters(step.model))} parameters {each}{_split(step, 0)}",
-    )
+        held = model_amount(step) + counted(step.trained, "of the adapter") * size(step.trained_bytes)
+    else:
+        held = counted(total_parameters(step.model), "parameters") * size(step.trained_bytes)
+    return (held / _shares(step, 0)).term("weights")
 
 
 def whole_units_term(step: TrainingStep, phase: str) -> MemoryTerm:
     """Return the layers that are gathered from all processes to compute with, embedding and head among them."""
-    ends = step.numerics.compute * (embedding_parameters(step.model) + head_parameters(step.model))
-    layer = _layer_bytes(step)
-    count = WHOLE_UNITS[phase]
-    return MemoryTerm("weights", round(ends + count * layer), f"{count} layers, embedding and head gathered whole")
+    ends = embedding_parameters(step.model) + head_parameters(step.model)
+    linear = round(linear_parameters(step.model) / step.model.layers)
+    each = step.numerics.weights if step.quantization else step.numerics.compute
+    layers = whole(WHOLE_UNITS[phase], "layers") * _weights_amount(step, layer_parameters(step.model), linear, each)
+    gathered = layers + counted(ends, "of embedding and head") * size(step.numerics.compute)
+    return gathered.term("weights", "gathered whole")
 
 
 def whole_model_term(step: TrainingStep) -> MemoryTerm:
     """Return the model that DeepSpeed gathers from all processes to generate with."""
-    return MemoryTerm("weights", round(model_bytes(step)), "the model gathered whole")
+    return model_amount(step).term("weights", "the model gathered whole")
 
 
 def gradients_term(step: TrainingStep) -> MemoryTerm:
     """Return the gradients: `wt`, in the dtype of the parameters. DDP holds them twice: once in its buckets."""
-    whole = step.trained * step.trained_bytes
-    found = whole / _shares(step, 1)
-    reasons = f"{render_count(step.trained)} trained x {step.trained_bytes} B{_split(step, 1)}"
+    found = counted(step.trained, "trained") * size(step.trained_bytes) / _shares(step, 1)
     if step.sharding.strategy == "ddp":
-        return MemoryTerm("gradients", round(2 * found), f"{reasons}, again in the buckets of DDP")
+        return (whole(2, "copies") * found).term("gradients", "of the parameters, and in the buckets of DDP")
     if step.sharding.strategy in {"zero2", "zero3"}:
-        buckets = BUCKETS * FLOAT16 * min(REDUCE_BUCKET, step.trained)
-        return MemoryTerm("gradients", round(found) + buckets, f"{reasons}, and two buckets of DeepSpeed")
-    return MemoryTerm("gradients", round(found), reasons)
+        bucket = counted(min(REDUCE_BUCKET, step.trained), "elements") * size(FLOAT16)
+        return (found + whole(BUCKETS, "buckets of DeepSpeed") * bucket).term("gradients")
+    return found.term("gradients")
+
+
+def accumulated_term(step: TrainingStep) -> MemoryTerm:
+    """Return the gradients of earlier micro-batches: FSDP holds them whole, in 16 bits, until the last one.
+
+    Source: transformers 5.23 trainer.py and accelerate 1.15 `no_sync`; torch 2.13 _fsdp_param_group.py `post_backward` without `reduce_grads`.
+    """
+    if step.sharding.strategy != "fsdp" or step.sharding.processes == 1:
+        return gradients_term(step)
+    held = counted(step.trained, "trained") * size(step.numerics.compute)
+    return held.term("gradients", "of earlier micro-batches, whole until the last")
 
 
 def optimizer_term(step: TrainingStep) -> MemoryTerm:
@@ -107,24 +113,21 @@ def optimizer_term(step: TrainingStep) -> MemoryTerm:
     if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
         kept, element = MASTER_STATES, FLOAT32
     wide = embedding_parameters(step.model) if step.optimizer.wide_embeddings and not step.adapter else 0
-    size = kept * (element * (step.trained - wide) + FLOAT32 * wide)
-    because = f"{kept} states x {render_count(step.trained)} x {element:g} B{_split(step, 2)}"
-    return MemoryTerm(
-        "optimizer", round(size / _shares(step, 2)), because + (", those of embeddings in float32" if wide else "")
-    )
+    each = counted(step.trained - wide, "trained") * size(element)
+    each += counted(wide, "of the embedding") * size(FLOAT32)
+    return (whole(kept, "states") * each / _shares(step, 2)).term("optimizer")
 
 
 def optimizer_step_term(step: TrainingStep) -> MemoryTerm:
     """Return what the optimizer allocates while it runs: copies of the trained parameters' size, if it is not fused."""
-    copies = step.optimizer.copies
-    because = f"{copies} temporary of the trained parameters' size, for the foreach implementation"
-    whole = copies * step.trained * step.trained_bytes
-    return MemoryTerm("optimizer", round(whole / _shares(step, 2)), because)
+    copies = counted(step.trained, "trained") * size(step.trained_bytes) if step.optimizer.copies else NOTHING
+    taken = whole(step.optimizer.copies, "copy") * copies / _shares(step, 2)
+    return taken.term("optimizer", "temporary, for the foreach implementation")
 
 
 def reference_term(step: TrainingStep) -> MemoryTerm:
     """Return the frozen copy of the model."""
-    return MemoryTerm("reference", round(model_bytes(step) / _shares(step, 0)), "a second, frozen copy of the model")
+    return (model_amount(step) / _shares(step, 0)).term("reference", "a second, frozen copy of the model")
 
 
 def shards_weights(step: TrainingStep) -> bool:
@@ -132,18 +135,13 @@ def shards_weights(step: TrainingStep) -> bool:
     return SHARDED[step.sharding.strategy][0] and step.sharding.processes > 1
 
 
-def _layer_bytes(step: TrainingStep) -> float:
+def _weights_amount(step: TrainingStep, parameters: int, linear: int, each: int) -> Amount:
+    """Return the weights of some parameters; of a quantized model, the linear ones among them in few bits."""
     if step.quantization is None:
-        return float(step.numerics.compute * layer_parameters(step.model))
-    linear = linear_parameters(step.model) / step.model.layers
-    rest = layer_parameters(step.model) - linear
-    return linear * quantized_bytes(step.quantization) + rest * step.numerics.weights
+        return counted(parameters, "parameters") * size(each)
+    quantized = counted(linear, "quantized") * size(quantized_bytes(step.quantization))
+    return quantized + counted(parameters - linear, "others") * size(each)
 
 
-def _shares(step: TrainingStep, part: int) -> int:
-    return step.sharding.processes if SHARDED[step.sharding.strategy][part] else 1
-
-
-def _split(step: TrainingStep, part: int) -> str:
-    shares = _shares(step, part)
-    return f" / {shares} processes" if shares > 1 else ""
+def _shares(step: TrainingStep, part: int) -> Amount:
+    return whole(step.sharding.processes if SHARDED[step.sharding.strategy][part] else 1, "processes")
