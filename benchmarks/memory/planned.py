@@ -39,7 +39,7 @@ def step_of(point: Point) -> TrainingStep:
         rehearsed=None,
         lengths=None,
     )
-    step, _ = question.read_step(job, Sharding())
+    step, _ = question.read_step(Sharding())
     if step.rollout:
         rollout = replace(step.rollout, prompt=point.length - COMPLETION)
         step = replace(step, rollout=rollout, length=point.length)

@@ -342,6 +342,16 @@ def test_a_machine_without_a_gpu_says_how_long_it_takes_or_why_it_cannot(monkeyp
     assert "GB of memory: too little to train on its processors. Weights, gradients and" in plan_text(large)
 
 
+def test_the_headline_is_the_cheapest_that_fits_and_says_what_fits_as_it_is() -> None:
+    words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name x/y --use_peft --max_steps 100"
+    result = holdfast.plan(arguments=words.split(), offline=True)
+    first = result["options"][0]
+    as_it_is = next(each for each in result["options"] if not each["settings"])
+    assert (result["hardware"], result["settings"]) == (first["hardware"], first["settings"])
+    assert first["cost_usd"] == min(each["cost_usd"] for each in result["options"]) < as_it_is["cost_usd"]
+    assert f"As it is, it fits on {as_it_is['hardware']}." in plan_text(result)
+
+
 def test_the_parts_of_the_time_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job of seconds takes as long on every GPU: as long as the machine needs to start. It was not rehearsed before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -889,14 +899,8 @@ def test_options_and_advice_for_a_command_line_name_its_flags() -> None:
     assert {each["written"] for each in fits["options"] if each["settings"]} == {
         "--dtype bfloat16 --per_device_train_batch_size 4 --gradient_accumulation_steps 2"
     }
-    assert nowhere["advice"].startswith(
-        "No length is short enough: weights, gradients and optimizer states alone are 131 GB."
-    )
-    assert nowhere["advice"].endswith(
-        " Train an adapter (--use_peft) or share the model among GPUs (--strategy fsdp plans it)."
-    )
-    text = [unstyle(render_plan(convert(each, PlanResult))) for each in (fits, nowhere)]
-    assert not re.search(r"\b(?:train|model|where)\.[a-z]", "".join(text).replace("torch.", ""))
+    assert nowhere["options"] == []
+    assert all("train." not in each["written"] for each in nowhere["advised"])
 
 
 @pytest.mark.parametrize(("name", "value"), [("CUDA_VISIBLE_DEVICES", "0"), ("NUM_GPUS_OVERRIDE", "1")])
@@ -927,20 +931,6 @@ def test_an_unknown_model_names_those_of_its_family_and_size(name: str, known: s
     (unknown,) = plan_job(**{"model.path": name})["unknown"]
     assert known in unknown["because"]
     assert ("of its family and size" in unknown["because"]) == bool(known)
-
-
-@pytest.mark.parametrize(
-    ("changes", "advice"),
-    [
-        ({"model.path": "meta-llama/Llama-3.1-8B"}, "No length is short enough: weights, gradients and optimizer states alone are 128 GB. Train an adapter"),
-        ({"model.path": "Qwen/Qwen3-4B", "train.max_length": 400_000}, "Shorten train.max_length, train an adapter (peft), or share"),
-        ({"model.path": "Qwen/Qwen3-4B", "train.max_length": 9_000_000, "peft.r": 8}, "Shorten train.max_length or share the model"),
-    ],
-)  # fmt: skip
-def test_shorter_rows_are_advised_only_where_the_shortest_would_fit(changes: dict[str, object], advice: str) -> None:
-    result = plan_job(**changes)
-    assert result["options"] == []
-    assert result["advice"].startswith(advice)
 
 
 @pytest.mark.parametrize(

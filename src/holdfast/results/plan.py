@@ -286,7 +286,9 @@ class PlanResult(Result, frozen=True, kw_only=True):
         timeline: The memory over the traced step; absent if it was not traced, or only at the peaks of its phases.
         check_errors: How many errors `check` finds without the Hub; absent if it finds none.
         errors: The first of them; absent if there are none.
-        advice: What to change in a job for which nothing fits; absent if something fits.
+        advised: Where a job for which nothing fits would fit, with settings that change it: the rows' length, what is trained, the number of
+            GPUs; absent if something fits, or nothing helps.
+        advice: That nothing helps; absent otherwise.
         applied: The settings that were written into the target; present with `--apply`.
         applied_as: The same settings as they were written; absent if none was.
         scenario: What the scenario of the job changed in it; absent if it names none.
@@ -318,6 +320,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     options: Sequence[OptionResult]
     left_out: Sequence[str] = ()
     prices: PlanPrices | None = None
+    advised: Sequence[OptionResult] = ()
     advice: str = ""
     applied: Mapping[str, bool | int | str] | None = None
     applied_as: str = ""

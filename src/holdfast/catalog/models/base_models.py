@@ -204,10 +204,11 @@ def lora(job: Document) -> Mapping[str, Any] | None:
     """
     if job.kind == "command":
         return _lora_of_command(job)
-    made = job.call("peft")
+    made, found = job.call("peft"), job.get("peft", None)
+    if made is None and isinstance(found, Mapping):
+        return found
     if made is None or made.path != "peft.LoraConfig" or made.open or made.positional or made.own or _is_held(made):
         return None
-    found = job.get("peft", None)
     return found if isinstance(found, Mapping) else made.arguments
 
 

@@ -1,6 +1,6 @@
 """The plan of a job, as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from click import style
@@ -61,7 +61,7 @@ def _figures(result: PlanResult) -> tuple[str, str, str]:
     """Return memory, amounts and options, in the order in which they are shown."""
     memory = "\n".join(_memory(result.memory, _memory_title(result))) if result.memory else ""
     amounts = "\n".join(_amounts(result))
-    options = "\n".join(_options(result)) if result.options else ""
+    options = "\n".join(_options(result)) if result.options or result.advised else ""
     return (amounts, options, memory) if runs_on_processors(result) else (memory, amounts, options)
 
 
@@ -86,6 +86,10 @@ def _applied(result: PlanResult) -> str:
         return "nothing written: the job fits as it is."
     if result.options:
         return "nothing written: the job itself need not change. Hardware is not part of a script; name it when you run it."
+    if result.advised:
+        return (
+            "nothing written: what would fit changes the job itself. Choose one of the changes, and write it yourself."
+        )
     return "nothing written: no change is known with which the job fits."
 
 
@@ -173,23 +177,36 @@ def _time_part(part: PlanTimePart) -> str:
 
 
 def _options(result: PlanResult) -> Iterator[str]:
-    where = "GPUs that hold it" if runs_on_processors(result) else "what fits"
-    yield style(f"{where}, the cheapest first", bold=True)
-    width = max(NAME_WIDTH, *(len(_label(option)) for option in result.options))
+    """Yield the table of what fits, or of what would fit if the job were changed."""
+    shown = result.options or result.advised
+    yield style(f"{_options_title(result)}, the cheapest first", bold=True)
+    width = max(NAME_WIDTH, *(len(_label(option)) for option in shown))
     yield style(f"  {'hardware':{width}} {HEADER}", dim=True)
-    for option in result.options:
+    for option in shown:
         yield f"  {_label(option):{width}} {_option(option)}"
-    if bound := [option.hardware for option in result.options if option.launch_bound]:
-        there = "there" if len(bound) == len(result.options) else f"on {', '.join(bound)}"
-        yield style(f"  Steps {there} wait for the host to launch operations: a faster GPU does not help.", dim=True)
+    yield from (style(f"  {note}", dim=True) for note in _notes(result, shown))
+
+
+def _options_title(result: PlanResult) -> str:
+    if not result.options:
+        return "what would fit, with a change of the job"
+    return "GPUs that hold it" if runs_on_processors(result) else "what fits"
+
+
+def _notes(result: PlanResult, shown: Sequence[OptionResult]) -> Iterator[str]:
+    """Yield what is to be known of a table of options."""
+    if runs_on_processors(result):
+        yield "To run it on one of these: `where.backend: hf-jobs` and `where.hardware`. The job itself names this machine."
+    if bound := [option.hardware for option in shown if option.launch_bound]:
+        there = "there" if len(bound) == len(shown) else f"on {', '.join(bound)}"
+        yield f"Steps {there} wait for the host to launch operations: a faster GPU does not help."
     if result.left_out:
         left = ", ".join(result.left_out)
-        because = "the job uses bfloat16, which they do not support. With `fp16` it may run there."
-        yield style(f"  Left out: {left}: {because}", dim=True)
+        yield f"Left out: {left}: the job uses bfloat16, which they do not support. With `fp16` it may run there."
     if result.prices:
-        yield style(f"  {_prices(result.prices)}", dim=True)
-    for name, day in dict.fromkeys((each.provider, each.priced) for each in result.options if each.provider):
-        yield style(f"  Prices of {name}: your own price file{f', of {day}' if day else ''}.", dim=True)
+        yield _prices(result.prices)
+    for name, day in dict.fromkeys((each.provider, each.priced) for each in shown if each.provider):
+        yield f"Prices of {name}: your own price file{f', of {day}' if day else ''}."
 
 
 def _prices(prices: PlanPrices) -> str:

@@ -29,16 +29,25 @@ def _fit(result: PlanResult) -> Iterator[str]:
         yield from _fit_on(result.hardware, result, result.memory)
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
-        yield result.advice
+        yield _way_out(result)
 
 
 def _fit_on(hardware: str, result: PlanResult, memory: PlanMemory) -> Iterator[str]:
     if result.fits:
         changed = f", with {result.written}" if result.written else ""
         yield style(f"The job fits on {hardware}{changed}.", fg="green", bold=True)
+        if changed and (kept := next((each for each in result.options if not each.settings), None)):
+            yield f"As it is, it fits on {kept.hardware}."
     else:
         yield style(_does_not_fit(result, memory, hardware), fg="red", bold=True)
-        yield "The options below fit." if result.options else result.advice
+        yield _way_out(result)
+
+
+def _way_out(result: PlanResult) -> str:
+    """Return where to find what fits instead, or that nothing does."""
+    if result.options:
+        return "The options below fit."
+    return "With one of the changes below, it fits." if result.advised else result.advice
 
 
 def runs_on_processors(result: PlanResult) -> bool:

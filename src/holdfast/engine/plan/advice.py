@@ -1,50 +1,156 @@
-"""What to change in a job that fits no hardware."""
+"""What to change in a job that fits no hardware. Each change is planned, and only one with which the job fits is advised."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from holdfast.core.document import Document
-from holdfast.core.hardware import Hardware
-from holdfast.engine.plan.card import estimate_memory
-from holdfast.engine.plan.options import fits_hardware
-from holdfast.engine.plan.spelling import spell_key
+from holdfast.catalog.models.lora_targets import ALL_LINEAR
+from holdfast.core.allocator import ALLOCATOR, EXPANDABLE
+from holdfast.core.document import ABSENT
+from holdfast.core.finding import MissingFactError
+from holdfast.engine.plan.allocator_setting import AllocatorSetting
+from holdfast.engine.plan.option_search import OptionSearch, price_of
+from holdfast.engine.plan.options import PlanOption, Settings
+from holdfast.engine.plan.reading import LENGTHS
 from holdfast.engine.plan.states import gradients_term, optimizer_term, weights_term
-from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.step import Sharding, ShardingStrategy, TrainingStep
+from holdfast.engine.plan.workload import known_workload
 from holdfast.engine.units import render_bytes
 
+FEWEST_TOKENS: Final = 64
+"""Shorter rows are not tried."""
+ADAPTER: Final[Settings] = {"peft.r": 16, "peft.target_modules": ALL_LINEAR}
+ADAPTER_OF_COMMAND: Final[Settings] = {
+    "train.use_peft": True,
+    "train.lora_r": 16,
+    "train.lora_target_modules": ALL_LINEAR,
+}
+EXPANDS: Final[Settings] = {f"environment.variables.{ALLOCATOR}": EXPANDABLE}
 
-def advise_smaller(job: Document, step: TrainingStep, hardware: Iterable[Hardware], *, expandable: bool) -> str:
-    """Return what to change in a job for which nothing fits; shorter rows only if it fits with the shortest.
+
+@dataclass(frozen=True, slots=True)
+class JobChange:
+    """A change of a job that alters more than the options of a plan may.
+
+    Attributes:
+        settings: The changed settings.
+        sharding: How its processes share it then; None if that does not change.
+    """
+
+    settings: Settings
+    sharding: Sharding | None = None
+
+    def __add__(self, other: "JobChange") -> "JobChange":
+        return JobChange({**self.settings, **other.settings}, other.sharding or self.sharding)
+
+
+AS_IT_IS: Final = JobChange({})
+
+
+def advise(search: OptionSearch) -> list[PlanOption]:
+    """Return the changes with which a job fits that fits nothing, the cheapest first; none if nothing that is tried helps.
+
+    Tried are expandable segments, shorter rows, an adapter, and more GPUs that share the model; if none of these helps alone, an adapter
+    and more GPUs; and then shorter rows, too.
 
     Args:
-        job: The job.
-        step: Its training step.
-        hardware: Where it may run.
-        expandable: Whether the allocator has expandable segments.
+        search: The search in which the job fits nothing.
     """
-    shortest = _shortest(step)
-    can_shorten = any(
-        fits_hardware(estimate_memory(shortest, expandable=expandable, gpu=each.gpus[0]), each)
-        for each in hardware
-        if each.gpus
-    )
+    adapted, shared = list(_adapted(search)), list(_shared(search))
+    alone = [_cheapest(search, changes) for changes in (_expanding(search), adapted, shared)]
+    found = [option for option in (*alone, _shortened(search, [AS_IT_IS])) if option]
+    both = [first + second for first in adapted or [AS_IT_IS] for second in shared]
+    if not found:
+        found = list(filter(None, [_cheapest(search, both) or _shortened(search, both or adapted)]))
+    return sorted(found, key=price_of)
+
+
+def explain_misfit(step: TrainingStep) -> str:
+    """Return that nothing helps a job, and how much it needs in any case."""
     states = sum(term.bytes for term in (weights_term(step), gradients_term(step), optimizer_term(step)))
-    vain = f"No length is short enough: weights, gradients and optimizer states alone are {render_bytes(states)}. "
-    changes = [*([f"shorten {spell_key(job, 'train.max_length')}"] if can_shorten else []), *_other_changes(job, step)]
-    *first, last = changes
-    listed = f"{', '.join(first)}{',' if len(first) > 1 else ''} or {last}" if first else last
-    return f"{'' if can_shorten else vain}{listed[0].upper()}{listed[1:]}."
+    return (
+        f"No change that `plan` tries makes it fit: an adapter, rows of {FEWEST_TOKENS} tokens, FSDP on all GPUs of a machine. "
+        f"Weights, gradients and optimizer states of a process are {render_bytes(states)}."
+    )
 
 
-def _other_changes(job: Document, step: TrainingStep) -> Iterator[str]:
-    if step.adapter is None:
-        adapter = {"command": "--use_peft", "script": "peft_config=LoraConfig(…)"}.get(job.kind, "peft")
-        yield f"train an adapter ({adapter})"
-    sharing = "where.strategy: fsdp" if job.kind == "job" else "--strategy fsdp plans it"
-    yield f"share the model among GPUs ({sharing})"
+def _cheapest(search: OptionSearch, changes: Iterable[JobChange]) -> PlanOption | None:
+    return min((option for change in changes for option in _planned(search, change)), key=price_of, default=None)
 
 
-def _shortest(step: TrainingStep) -> TrainingStep:
-    """Return the step with one row of one token, and with checkpoints."""
-    rollout = replace(step.rollout, rows=step.rollout.generations, prompt=1, completion=1) if step.rollout else None
-    return replace(step, length=1, batch=1, eval_batch=min(1, step.eval_batch), checkpointing=True, rollout=rollout)
+def _shortened(search: OptionSearch, beside: Sequence[JobChange]) -> PlanOption | None:
+    """Return the cheapest option with the longest rows of those that are tried, with other changes beside; None if the shortest do not help."""
+    shorter = _shorter(search)
+    tried = ([each + change for each in beside] for change in (*shorter[-1:], *shorter))
+    found = (_cheapest(search, changes) for changes in tried)
+    return next(filter(None, found), None) if next(found, None) else None
+
+
+def _planned(search: OptionSearch, change: JobChange) -> list[PlanOption]:
+    """Return the options of the changed job, with the settings of the change among theirs."""
+    question = search.question.with_settings(change.settings)
+    if EXPANDS.keys() <= change.settings.keys():
+        question = replace(question, allocator=AllocatorSetting(expandable=True, because=""))
+    sharding = change.sharding or search.sharding
+    try:
+        step, _ = question.read_step(sharding)
+    except MissingFactError:
+        return []
+    changed = OptionSearch(question, step, sharding, known_workload(question, step)[0])
+    return [
+        replace(option, settings={**change.settings, **option.settings}) for option in changed.options(question.choices)
+    ]
+
+
+def _expanding(search: OptionSearch) -> Iterator[JobChange]:
+    """Yield expandable segments for a program, whose allocator is taken to have the default: `holdfast run` sets them."""
+    question = search.question
+    if not (question.allocator.expandable or question.job.kind == "job" or search.step.rollout):
+        yield JobChange(EXPANDS)
+
+
+def _shorter(search: OptionSearch) -> list[JobChange]:
+    """Return ever shorter rows; of methods that generate, ever shorter completions."""
+    rollout = search.step.rollout
+    length = rollout.completion if rollout else search.step.length
+    halves = [length >> power for power in range(1, length.bit_length()) if length >> power >= FEWEST_TOKENS]
+    return [JobChange({f"train.{_length_name(search)}": half}) for half in halves]
+
+
+def _length_name(search: OptionSearch) -> str:
+    """Return the setting that cuts the rows of a job: an older name wins where it is given."""
+    if search.step.rollout:
+        return "max_completion_length"
+    given = (name for name in LENGTHS if search.question.job.get(f"train.{name}") is not ABSENT)
+    return next(given, LENGTHS[-1])
+
+
+def _adapted(search: OptionSearch) -> Iterator[JobChange]:
+    """Yield a LoRA adapter on all linear projections, for a job that trains the model itself."""
+    if search.step.adapter is None:
+        of_command = search.question.job.kind == "command"
+        yield JobChange(ADAPTER_OF_COMMAND if of_command else ADAPTER)
+
+
+def _shared(search: OptionSearch) -> Iterator[JobChange]:
+    """Yield the job shared by all GPUs of machines that have more than it has processes. Weights in few bits are not shared: that was not tried."""
+    step = search.step
+    if step.quantization:
+        return
+    strategy: ShardingStrategy = "zero3" if step.sharding.by_deepspeed else "fsdp"
+    for count in sorted({len(each.gpus) for each in search.question.choices}):
+        if count > 1 and (count, strategy) != (step.sharding.processes, step.sharding.strategy):
+            settings = {"where.strategy": strategy, "where.processes": count, **_batches(step, count)}
+            nodes = {"where.nodes": 1} if search.question.job.get("where.nodes", 1) != 1 else {}
+            yield JobChange({**settings, **nodes}, Sharding(strategy=strategy, processes=count))
+
+
+def _batches(step: TrainingStep, processes: int) -> Settings:
+    """Return the batch and the accumulation of each of some processes, which keep the effective batch if they can divide it."""
+    rows = -(-step.batch * step.accumulation * step.sharding.processes // processes)
+    batch = step.batch if step.rollout else max(each for each in range(1, step.batch + 1) if rows % each == 0)
+    given = {
+        "train.per_device_train_batch_size": (step.batch, batch),
+        "train.gradient_accumulation_steps": (step.accumulation, max(1, rows // batch)),
+    }
+    return {key: after for key, (before, after) in given.items() if before != after}

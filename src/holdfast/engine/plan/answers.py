@@ -86,6 +86,7 @@ def _without_hardware(job: Document, found: JobPlan) -> PlanResult:
         unknown=[*_uncounted(job), *_unknown(found)],
         options=[_option(job, each) for each in found.options],
         prices=_prices(found.prices),
+        advised=tuple(_option(job, each) for each in found.advised),
         advice=found.advice,
         left_out=found.left_out,
         untraced=found.untraced,

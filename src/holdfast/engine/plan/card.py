@@ -4,6 +4,7 @@ The caching allocator reserves more than it hands out, the CUDA context and libr
 and the other processes of a node are talked to through buffers. The bounds are others' measurements; none is fitted here.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB
@@ -49,8 +50,15 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
         expandable: Whether the allocator uses expandable segments.
         gpu: The GPU, of which vLLM takes a part where it generates on the same one; None if it is not known.
     """
+    return estimate_card(step, memory_phases(step), expandable=expandable, gpu=gpu)
+
+
+def estimate_card(
+    step: TrainingStep, closed: Iterable[MemoryPhase], *, expandable: bool, gpu: Gpu | None = None
+) -> MemoryEstimate:
+    """Return the memory of one process, given the phases of the closed form: see `estimate_memory`."""
     overhead = workspaces(gpu)
-    phases = tuple(MemoryPhase(phase.name, (*phase.terms, overhead)) for phase in memory_phases(step))
+    phases = tuple(MemoryPhase(phase.name, (*phase.terms, overhead)) for phase in closed)
     allocated = largest_phase(phases).bytes
     card = _reserved(step, allocated, expandable=expandable) + BESIDE
     if step.sharding.processes > 1:

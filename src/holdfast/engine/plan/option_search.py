@@ -1,14 +1,11 @@
 """Searching the hardware, and the changes to a job, with which it fits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from holdfast.core.document import Set
 from holdfast.core.hardware import Hardware
-from holdfast.core.text import Place
 from holdfast.engine.plan.job_time import Workload
-from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, judge_option, variants
+from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, fits_hardware, judge_option, variants
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.step import Sharding, TrainingStep
 
@@ -22,43 +19,51 @@ class OptionSearch:
         step: Its training step.
         sharding: How its processes share that.
         workload: How much there is to train; None if unknown.
-        expandable: Whether the allocator has expandable segments.
     """
 
     question: PlanQuestion
     step: TrainingStep
     sharding: Sharding
     workload: Workload | None
-    expandable: bool
 
     def options(self, hardware: Iterable[Hardware]) -> list[PlanOption]:
         """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
 
-        Machines have one GPU, or one for each process. Of a job that computes in bfloat16, those whose GPUs do not are left out.
+        Machines have one GPU, or one for each process.
         """
-        found = []
-        for machine in hardware:
-            if self.question.in_bfloat16 and not all(gpu.bf16 for gpu in machine.gpus):
-                continue
-            changed = self._variants.get(len(machine.gpus), ())
-            judged = (judge_option(each, machine, self.workload, expandable=self.expandable) for each in changed)
-            if (first := next((option for option in judged if option.fits), None)) is not None:
-                found.append(first)
-        return sorted(found, key=_price)
+        machines = list(hardware)
+        found = self.fitting(self._settings_alone(), Sharding(), machines)
+        if self.sharding.processes > 1 and self.question.job.get("where.nodes", 1) == 1:
+            found += self.fitting({}, self.sharding, machines)
+        return sorted(found, key=price_of)
 
-    @cached_property
-    def _variants(self) -> Mapping[int, Sequence[StepVariant]]:
-        """The job with ever more changes that save memory, by the number of GPUs that it then takes."""
-        alone = list(variants(lambda settings: self._changed_step(settings, Sharding()), self._settings_alone()))
-        if self.sharding.processes == 1 or self.question.job.get("where.nodes", 1) != 1:
-            return {1: alone}
-        shared = list(variants(lambda settings: self._changed_step(settings, self.sharding), {}))
-        return {1: alone, self.sharding.processes: shared}
+    def fitting(self, settings: Settings, sharding: Sharding, hardware: Iterable[Hardware]) -> list[PlanOption]:
+        """Return for each machine with a GPU for each process the first variant of the job with some settings that fits.
+
+        Of a job that computes in bfloat16, machines whose GPUs do not are left out.
+
+        Args:
+            settings: What is changed in any case.
+            sharding: How the processes of the changed job share it.
+            hardware: The machines.
+        """
+        changed = list(variants(lambda more: self._changed_step(more, sharding), settings))
+        able = (each for each in hardware if len(each.gpus) == sharding.processes and self._computes(each))
+        judged = (self._first_fitting(changed, machine) for machine in able)
+        return [option for option in judged if option]
+
+    def _first_fitting(self, changed: Sequence[StepVariant], machine: Hardware) -> PlanOption | None:
+        expandable = self.question.allocator.expandable
+        fitting = (each for each in changed if fits_hardware(each.memory(machine, expandable=expandable), machine))
+        first = next(fitting, None)
+        return judge_option(first, machine, self.workload, expandable=expandable) if first else None
+
+    def _computes(self, machine: Hardware) -> bool:
+        """Whether a machine computes in the job's precision."""
+        return not self.question.in_bfloat16 or all(gpu.bf16 for gpu in machine.gpus)
 
     def _changed_step(self, settings: Settings, sharding: Sharding) -> TrainingStep:
-        job = self.question.job
-        edits = [Set(key, value) for key, value in settings.items()]
-        return self.question.read_step(job.with_values(edits, Place(job.path)) if edits else job, sharding)[0]
+        return self.question.with_settings(settings).read_step(sharding)[0]
 
     def _settings_alone(self) -> Settings:
         """Return what has to change for one GPU, which accumulates what several processes would do at once."""
@@ -69,6 +74,7 @@ class OptionSearch:
         return {"where.processes": 1, **nodes, "train.gradient_accumulation_steps": self.step.accumulation * processes}
 
 
-def _price(option: PlanOption) -> tuple[float, int]:
+def price_of(option: PlanOption) -> tuple[float, int]:
+    """Return what options are sorted by: the cost, or else the price of an hour; of equal ones, those that change less come first."""
     price = option.usd.value if option.usd else option.hardware.usd_per_hour
     return (float("inf") if price is None else price, len(option.settings))

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB, find_ceilings
-from holdfast.core.estimate import Interval, MemoryEstimate, TimePart, largest_phase
+from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, TimePart, largest_phase
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
-from holdfast.engine.plan.card import estimate_memory
+from holdfast.engine.plan.card import estimate_card
 from holdfast.engine.plan.duration import cost_of, is_launch_bound
 from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
 from holdfast.engine.plan.memory import memory_phases
+from holdfast.engine.plan.states import shards_weights
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
 Settings = Mapping[str, bool | int | str]
@@ -48,12 +50,21 @@ class PlanOption:
     launch_bound: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepVariant:
     """A step with some settings changed, and those settings."""
 
     step: TrainingStep
     settings: Settings
+
+    def memory(self, hardware: Hardware, *, expandable: bool) -> MemoryEstimate:
+        """Return the memory of a process on some hardware."""
+        return estimate_card(self.step, self.phases, expandable=expandable, gpu=next(iter(hardware.gpus), None))
+
+    @cached_property
+    def phases(self) -> tuple[MemoryPhase, ...]:
+        """What is allocated in each phase, on any hardware."""
+        return memory_phases(self.step)
 
 
 def usable_bytes(gpu: Gpu) -> int:
@@ -71,8 +82,7 @@ def judge_option(
     variant: StepVariant, hardware: Hardware, workload: Workload | None, *, expandable: bool
 ) -> PlanOption:
     """Return one option, judged."""
-    gpu = next(iter(hardware.gpus), None)
-    memory = estimate_memory(variant.step, expandable=expandable, gpu=gpu)
+    gpu, memory = next(iter(hardware.gpus), None), variant.memory(hardware, expandable=expandable)
     parts = _parts(variant.step, gpu, workload) if gpu else ()
     seconds = total_seconds(parts) if parts else None
     price = hardware.usd_per_hour
@@ -99,8 +109,8 @@ FOUR_BITS: Final[Settings] = {
 def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
     """Yield the step on one GPU, and then with ever more changes that save memory: each keeps the ones before it.
 
-    Checkpoints come first, since they change no result; then 16-bit weights under an adapter, smaller micro-batches with more
-    accumulation, and a base in 4 bits, which changes the result a little. Each is the step of the job with these settings; what
+    Checkpoints and a reference that scores all rows beforehand come first, since they change no result; then 16-bit weights under an
+    adapter, smaller micro-batches with more accumulation, and a base in 4 bits, which changes the result a little. Each is the step of the job with these settings; what
     cannot be planned is left out.
 
     Args:
@@ -122,9 +132,9 @@ def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
 
 
 def _quantized(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
-    """Yield the step with its base in 4 bits, under an adapter, and then with smaller micro-batches."""
+    """Yield the step with its base in 4 bits, under an adapter that is not sharded, and then with smaller micro-batches."""
     step = variant.step
-    if step.adapter is None or step.quantization or _generates_by_vllm(step):
+    if step.adapter is None or step.quantization or _generates_by_vllm(step) or shards_weights(step):
         return
     if (quantized := _read(read, {**variant.settings, **FOUR_BITS})) is not None:
         yield quantized
@@ -148,6 +158,8 @@ def _cheap_settings(step: TrainingStep) -> Iterator[Settings]:
     if not step.checkpointing:
         yield {"train.gradient_checkpointing": True}
         yield {"train.activation_checkpointing": True}
+    if step.reference and step.scores_reference and not shards_weights(step):
+        yield {"train.precompute_ref_log_probs": True}
     if step.adapter and step.numerics.weights > FLOAT16:
         yield {"model.dtype": "bfloat16"}  # frozen weights need no more
 
@@ -157,12 +169,9 @@ def _fewer_evaluated(read: StepOf, variant: StepVariant) -> Iterator[StepVariant
     step = variant.step
     if step.eval_batch > step.batch:
         settings = {**variant.settings, "train.per_device_eval_batch_size": step.batch}
-        if (changed := _read(read, settings)) is not None and _peak(changed.step) < _peak(step):
+        changed = _read(read, settings)
+        if changed and largest_phase(changed.phases).bytes < largest_phase(variant.phases).bytes:
             yield changed
-
-
-def _peak(step: TrainingStep) -> int:
-    return largest_phase(memory_phases(step)).bytes
 
 
 def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:

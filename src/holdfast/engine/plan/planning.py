@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import PriceList
-from holdfast.engine.plan.advice import advise_smaller
+from holdfast.engine.plan.advice import advise, explain_misfit
 from holdfast.engine.plan.assumptions import list_assumptions
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.job_time import Workload
@@ -17,7 +16,7 @@ from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, 
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.sharding import count_processes, read_sharding
 from holdfast.engine.plan.step import TrainingStep
-from holdfast.engine.plan.workload import read_workload
+from holdfast.engine.plan.workload import known_workload
 from holdfast.results.plan import PlanTimeline
 
 
@@ -27,12 +26,13 @@ class JobPlan:
 
     Attributes:
         step: The training step.
-        chosen: As the job is, on the hardware that it names; else the cheapest option that changes no setting, or the cheapest;
-            None if nothing fits. Of a job that runs on this machine, an option there, or the job as it is.
+        chosen: As the job is, on the hardware that it names; else the cheapest option; None if nothing fits. Of a job that runs on this
+            machine, an option there, or the job as it is.
         as_is: As the job is, on the hardware that it names or on any.
         options: Hardware and settings on which it fits, the cheapest first.
         left_out: Hardware that is no option because its GPUs do not compute in bfloat16, as the job does.
-        advice: What to change in a job that fits nothing; empty if it fits something.
+        advised: What would fit with a change of the job, if nothing fits without.
+        advice: Why nothing helps; empty if something fits or would fit.
         given_timeout_s: The timeout that the job gives; None if it gives none.
         no_time: Why its time is unknown; empty if it is known.
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
@@ -49,6 +49,7 @@ class JobPlan:
     as_is: PlanOption
     options: Sequence[PlanOption]
     left_out: Sequence[str] = ()
+    advised: Sequence[PlanOption] = ()
     advice: str = ""
     given_timeout_s: float | None = None
     no_time: str
@@ -81,15 +82,15 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     job, placed = question.job, question.placed
     processes = count_processes(job, placed)
     sharding = read_sharding(job, processes.count)
-    step, because = question.read_step(job, sharding)
-    expandable = question.allocator.expandable
-    workload, no_time = _known_workload(question, step)
-    search = OptionSearch(question, step, sharding, workload, expandable=expandable)
+    step, because = question.read_step(sharding)
+    workload, no_time = known_workload(question, step)
+    search = OptionSearch(question, step, sharding, workload)
     on_this = search.options(filter(None, [question.here]))
     options = on_this or search.options(question.choices)
-    cheapest = next((option for option in options if not option.settings), next(iter(options), None))
+    advised = [] if options else advise(search)
+    cheapest = next(iter(options), None)
     somewhere = placed or (cheapest.hardware if cheapest else question.choices[0])
-    as_is = judge_option(StepVariant(step, {}), somewhere, workload, expandable=expandable)
+    as_is = judge_option(StepVariant(step, {}), somewhere, workload, expandable=question.allocator.expandable)
     chosen = _choose(question, as_is, on_this, cheapest)
     return JobPlan(
         step=step,
@@ -97,7 +98,8 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         as_is=as_is,
         options=options,
         left_out=() if on_this else _left_out(question),
-        advice="" if options else advise_smaller(job, step, question.choices, expandable=expandable),
+        advised=advised,
+        advice="" if options or advised else explain_misfit(step),
         given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
         no_hardware=question.unknown_hardware,
@@ -129,11 +131,3 @@ def _given_timeout_s(job: Document) -> float | None:
         return None if given is None else timeout_s(str(given))
     except ValueError:
         return None
-
-
-def _known_workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
-    """Return how much there is to train, or why that is unknown."""
-    try:
-        return read_workload(question, step), ""
-    except MissingFactError as error:
-        return None, error.because

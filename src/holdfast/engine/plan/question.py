@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Set
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.rehearsed_training import RehearsedTraining
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
+from holdfast.core.text import Place
 from holdfast.engine.plan.allocator_setting import AllocatorSetting
 from holdfast.engine.plan.reading import JobModel, StepReader
 from holdfast.engine.plan.step import Sharding, TrainingStep
@@ -99,13 +100,22 @@ class PlanQuestion:
         """Whether the job computes in bfloat16, as TRL's configs do by default."""
         return self.job.get("train.fp16", None) is not True
 
-    def read_step(self, job: Document, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
-        """Return the step of the job, or of the job with other settings, and what was taken for granted.
+    def with_settings(self, settings: Mapping[str, bool | int | str]) -> "PlanQuestion":
+        """Return the question of the job with other settings.
+
+        Args:
+            settings: Keys of a job file, with their values.
+        """
+        edits = [Set(key, value) for key, value in settings.items()]
+        return replace(self, job=self.job.with_values(edits, Place(self.job.path))) if edits else self
+
+    def read_step(self, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
+        """Return the step of the job, and what was taken for granted.
 
         Raises:
             MissingFactError: Something that memory depends on is not known, or the source hides it.
         """
-        strict = StrictDocument.of(job)
+        strict = StrictDocument.of(self.job)
         reader = StepReader(strict, self.api, self.model, sharding, self.eval_rows, self.lengths)
         step = reader.read()
         for key, hidden in strict.hidden_reads.items():

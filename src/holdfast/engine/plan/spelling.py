@@ -13,6 +13,10 @@ HARDWARE: Final = "where.hardware"
 """An option of `plan` itself."""
 NO_FLAG: Final = frozenset({"bnb_4bit_compute_dtype"})
 """Settings that TRL's command line takes from others: it computes in the dtype of the model. Source: trl 1.16.0, get_quantization_config."""
+STRATEGY: Final = "where.strategy"
+VARIABLES: Final = "environment.variables."
+UNDER_NO_CALL: Final = frozenset({"where", VARIABLES.rstrip(".")})
+"""What no flag and no call sets."""
 COUNTS: Final = {"processes": ("process", "processes"), "nodes": ("machine", "machines")}
 """What the launcher decides, under `where`: a script and the flags of `trl` have no setting for it."""
 Value = bool | int | str
@@ -58,14 +62,19 @@ def _joined(separator: str, words: Iterator[str], settings: Mapping[str, Value])
         for name, (one, many) in COUNTS.items()
         if (value := settings.get(f"where.{name}")) is not None
     ]
-    return ", ".join(filter(None, [separator.join(words), *placed]))
+    if strategy := settings.get(STRATEGY):
+        placed.append(f"strategy {strategy}")
+    variables = [
+        f"{key.removeprefix(VARIABLES)}={value}" for key, value in settings.items() if key.startswith(VARIABLES)
+    ]
+    return ", ".join(filter(None, [*variables, separator.join(words), *placed]))
 
 
 def _flags(settings: Mapping[str, Value]) -> Iterator[str]:
     """Yield the flags of `trl`, which have the names of the settings themselves."""
     for key, value in settings.items():
         area, _, name = key.rpartition(".")
-        if area != "where" and name not in NO_FLAG:
+        if area not in UNDER_NO_CALL and name not in NO_FLAG:
             yield f"--{name}" if value is True else f"--{name} {value}"
 
 
@@ -76,7 +85,7 @@ def _calls(job: Document, settings: Mapping[str, Value]) -> Iterator[str]:
         calls = {_config(job): config, loads.path.rpartition(".")[2]: model}
     else:
         calls = {_config(job): {**config, **({INIT.rpartition(".")[2]: model} if model else {})}}
-    for name, arguments in (*calls.items(), ("BitsAndBytesConfig", bits)):
+    for name, arguments in (*calls.items(), ("LoraConfig", _under("peft", settings)), ("BitsAndBytesConfig", bits)):
         if arguments:
             yield f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 

@@ -60,6 +60,14 @@ def read_workload(question: PlanQuestion, step: TrainingStep) -> Workload:
     )
 
 
+def known_workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
+    """Return how much there is to train, or why that is unknown."""
+    try:
+        return read_workload(question, step), ""
+    except MissingFactError as error:
+        return None, error.because
+
+
 def _rehearsed_length(question: PlanQuestion, step: TrainingStep) -> TrainingLength | None:
     """Return the length that a rehearsal counted; None if there was none, or it did not show that.
 

@@ -1,0 +1,143 @@
+"""What `plan` advises for jobs that fit nothing: each change is tried by planning the changed job."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click import unstyle
+from msgspec import convert
+
+import holdfast
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.cli.text.plan import render_plan
+from holdfast.results.plan import PlanResult
+
+LARGE = "Qwen/Qwen3-8B"
+MIXTURE = "mistralai/Mixtral-8x7B-v0.1"
+JOBS: dict[str, dict[str, Any]] = {
+    "quickstart": {"model.path": LARGE},
+    "long rows": {"model.path": LARGE, "train.max_length": 4096},
+    "adapter on long rows": {"model.path": LARGE, "peft.r": 16, "train.max_length": 400_000},
+    "quantized": {"model.path": LARGE, "peft.r": 8, "quantization.load_in_4bit": True, "train.max_length": 400_000},
+    "mixture": {"model.path": MIXTURE, "train.per_device_train_batch_size": 2},
+    "shared by 4": {"model.path": MIXTURE, "where.hardware": "h200x4", "where.strategy": "fsdp"},
+    "shared by 2": {"model.path": MIXTURE, "where.hardware": "a100x4", "where.processes": 2, "where.strategy": "zero3"},
+    "copied by 4": {"model.path": LARGE, "where.hardware": "l40sx4", "where.strategy": "ddp"},
+    "nodes": {"model.path": MIXTURE, "where.nodes": 2, "where.processes": 8, "where.strategy": "zero2"},
+    "accumulated": {"model.path": MIXTURE, "where.hardware": "h200x8", "where.strategy": "fsdp",
+                    "train.gradient_accumulation_steps": 8},
+}  # fmt: skip
+
+
+def plan_job(name: str = "quickstart", **sets: Any) -> dict[str, Any]:
+    return holdfast.plan(f"examples/{name}.yaml", set={"where.backend": "hf-jobs", **sets}, offline=True)
+
+
+def replan(job: dict[str, Any], option: dict[str, Any], name: str = "quickstart") -> dict[str, Any]:
+    """Return the plan of a job as an option has it, on its hardware."""
+    return plan_job(name, **{**job, **option["settings"], "where.hardware": option["hardware"]})
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_what_is_advised_fits_as_it_says(job: dict[str, Any]) -> None:
+    result = plan_job(**job)
+    assert result["options"] == []
+    assert result["advised"]
+    assert "advice" not in result
+    for option in result["advised"]:
+        changed = replan(job, option)
+        assert changed["fits"], option
+        assert changed["memory"]["high_bytes"] == option["high_bytes"], option
+        assert changed["time_s"]["value"] == pytest.approx(option["time_s"]), option
+
+
+@pytest.mark.parametrize("method", ["dpo", "grpo"])
+def test_what_is_advised_for_other_methods_fits_too(method: str) -> None:
+    job = {"model.path": MIXTURE}
+    advised = plan_job(method, **job)["advised"]
+    assert advised
+    assert all(replan(job, option, method)["fits"] for option in advised)
+
+
+@pytest.mark.parametrize(
+    ("job", "shorter"), [("adapter on long rows", True), ("quantized", True), ("quickstart", False), ("mixture", False)]
+)
+def test_shorter_rows_are_advised_where_they_help_and_not_where_the_states_alone_do_not_fit(
+    job: str, shorter: bool
+) -> None:
+    advised = plan_job(**JOBS[job])["advised"]
+    assert any("train.max_length" in each["settings"] for each in advised) == shorter
+
+
+def test_a_job_that_all_gpus_of_a_machine_share_already_is_not_told_to_share_it() -> None:
+    result = plan_job(**JOBS["accumulated"])
+    assert all(each["settings"].get("where.processes") != 8 for each in result["advised"])
+
+
+def test_a_command_that_may_fit_is_told_of_expandable_segments() -> None:
+    """The upper end of what torch's default allocator reserves is above the card, that of expandable segments is not."""
+    words = f"trl sft --model_name_or_path {MIXTURE} --dataset_name x/y"
+    asked = {"hardware": "h200x8", "strategy": "fsdp", "offline": True}
+    result = holdfast.plan(arguments=words.split(), **asked)
+    assert not result["fits"]
+    assert result["memory"]["low_bytes"] < result["card_bytes"] < result["memory"]["high_bytes"]
+
+    (option,) = [each for each in result["advised"] if each["hardware"] == "h200x8"]
+    assert option["written"] == "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    assert holdfast.plan(arguments=[option["written"], *words.split()], **asked)["fits"]
+
+
+def test_the_adapter_of_a_command_is_written_as_flags_with_which_it_fits() -> None:
+    words = f"trl sft --model_name_or_path {LARGE} --dataset_name x/y"
+    result = holdfast.plan(arguments=words.split(), offline=True)
+    option = result["advised"][0]
+    assert "--use_peft" in option["written"]
+    changed = holdfast.plan(arguments=f"{words} {option['written']}".split(), hardware=option["hardware"], offline=True)
+    assert changed["fits"]
+    assert changed["memory"]["high_bytes"] == option["high_bytes"]
+
+
+def test_the_adapter_of_a_script_is_written_as_a_config(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "from datasets import load_dataset\nfrom trl import SFTConfig, SFTTrainer\n"
+        f"SFTTrainer(model={LARGE!r}, args=SFTConfig('out'), train_dataset=load_dataset('x/y', split='train')).train()\n"
+    )
+    written = [each["written"] for each in holdfast.plan(path, offline=True)["advised"]]
+    assert any("LoraConfig(r=16, target_modules='all-linear')" in each for each in written)
+
+
+def test_nothing_is_advised_where_nothing_helps(tmp_path: Path) -> None:
+    """Of a model that no machine holds, an adapter on rows of 64 tokens that all GPUs share fits no flavor."""
+    sizes = {"hidden_size": 32768, "intermediate_size": 131072, "num_hidden_layers": 200, "num_attention_heads": 256}
+    config = {"model_type": "llama", "vocab_size": 128_000, **sizes}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    job = {"model.path": str(tmp_path), "train.max_length": 2048}
+    result = plan_job(**job)
+    assert "advised" not in result
+    assert result["advice"].startswith("No change that `plan` tries makes it fit")
+    assert result["advice"] in unstyle(render_plan(convert(result, PlanResult)))
+
+    least = {"peft.r": 16, "peft.target_modules": "all-linear", "train.max_length": 64, "where.strategy": "fsdp"}
+    batch = {"train.per_device_train_batch_size": 1, "train.gradient_checkpointing": True}
+    shared = [each.name for each in load_flavors().values() if len(each.gpus) > 1]
+    assert not any(plan_job(**{**job, **least, **batch, "where.hardware": name})["fits"] for name in shared)
+
+
+def test_scoring_all_rows_beforehand_spares_the_reference_model() -> None:
+    """TRL then makes no second model (dpo_trainer.py, kto_trainer.py of 1.16), except under FSDP."""
+    job = {"model.path": "Qwen/Qwen3-4B", "train.max_length": 2048, "train.per_device_train_batch_size": 1}
+    option = next(each for each in plan_job("dpo", **job)["options"] if each["hardware"] == "rtx-pro-6000")
+    assert option["settings"] == {"train.precompute_ref_log_probs": True}
+    changed = replan(job, option, "dpo")
+    assert changed["fits"]
+    assert changed["memory"]["terms"]["reference"] == 0
+
+    shared = {"where.hardware": "a100x4", "where.strategy": "fsdp"}
+    options = plan_job("dpo", **job, **shared)["options"]
+    assert all(
+        "train.precompute_ref_log_probs" not in each["settings"]
+        for each in options
+        if "where.processes" not in each["settings"]
+    )
