@@ -1,5 +1,6 @@
 """`plan`, end to end: what it says of job files, scripts and command lines, without the network."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -17,6 +18,7 @@ from holdfast.app.hub_access import HubAccess
 from holdfast.app.plan.verb import plan
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_gpus
+from holdfast.catalog.models.configs import load_configs
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.errors import UsageError
 from holdfast.core.facts import Gpu, Machine
@@ -924,7 +926,7 @@ def test_of_a_gpu_that_only_a_variable_names_no_memory_is_known(
     [
         ("Qwen/Qwen2.5-7B-Instruct-1M", "`Qwen/Qwen2.5-7B`, `Qwen/Qwen2.5-7B-Instruct`"),
         ("someone/Mixtral-8x7B-dolphin", "`mistralai/Mixtral-8x7B-v0.1`"),
-        ("Qwen/Qwen2.5-72B", ""),
+        ("Qwen/Qwen2.5-57B", ""),
         ("someone/finetune", ""),
     ],
 )
@@ -932,6 +934,15 @@ def test_an_unknown_model_names_those_of_its_family_and_size(name: str, known: s
     (unknown,) = plan_job(**{"model.path": name})["unknown"]
     assert known in unknown["because"]
     assert ("of its family and size" in unknown["because"]) == bool(known)
+    assert "A folder with its `config.json`" in unknown["because"]
+
+
+def test_a_folder_with_nothing_but_a_config_is_planned_as_the_model(tmp_path: Path) -> None:
+    known = load_configs()["Qwen/Qwen3-32B"]
+    (tmp_path / "config.json").write_text(json.dumps(known.config))
+    named, folder = (plan_job(**{"model.path": path}) for path in ("Qwen/Qwen3-32B", str(tmp_path)))
+    assert folder["memory"] == named["memory"]
+    assert folder["parameters"] == known.parameters
 
 
 @pytest.mark.parametrize(

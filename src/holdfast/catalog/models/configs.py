@@ -33,4 +33,9 @@ def load_configs() -> Mapping[str, KnownConfig]:
     >>> load_configs()["Qwen/Qwen3-8B"].config["num_hidden_layers"]
     36
     """
-    return {name: KnownConfig(**row) for name, row in load_table("model_configs").items()}
+    rows = load_table("model_configs")
+    return {name: _known(rows[row.get("like", name)], row["source"]) for name, row in rows.items()}
+
+
+def _known(row: Mapping[str, Any], source: str) -> KnownConfig:
+    return KnownConfig(parameters=row["parameters"], source=source, config=row["config"])

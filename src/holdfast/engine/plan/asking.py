@@ -30,6 +30,7 @@ from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import FLOAT16, FLOAT32
 from holdfast.engine.references.models import named_models
 
+WITHOUT_HUB: Final = "A folder with its `config.json`, named in its place, is planned without the Hub"
 NOT_MEASURED: Final = "`holdfast plan` measures them"
 
 
@@ -213,12 +214,12 @@ def _model_name(job: Document) -> str:
 
 
 def _why_unknown(name: str, because: str) -> str:
-    """Return why the sizes of a model are not known, and which models are like it."""
+    """Return why the sizes of a model are not known, which models are like it, and how to plan it without the Hub."""
     if not name:
         return because
     alike = some_of(alike_models(name))
     hint = f"; of its family and size, the catalog has {alike}" if alike else ""
-    return f"the sizes of `{name}` are not known: {because}{hint}"
+    return f"the sizes of `{name}` are not known: {because}{hint}. {WITHOUT_HUB}"
 
 
 def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:
