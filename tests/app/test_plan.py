@@ -769,6 +769,34 @@ def test_processes_that_share_a_job_are_planned_on_as_many_gpus(processes: int, 
         assert result["hardware"] == shared[0]["hardware"]
 
 
+@pytest.mark.parametrize(
+    ("sets", "communicates", "said"),
+    [
+        ({"where.hardware": "a100x4"}, True, "the lower end of the time has it overlap"),
+        ({"where.hardware": "t4x2", "train.fp16": True}, False, "the time has no communication between GPUs in it"),
+        ({"where.hardware": "a100x4", "where.nodes": 2}, False, "the time has no communication between GPUs in it"),
+        ({"where.hardware": "a100-large"}, False, ""),
+    ],
+)
+def test_the_time_of_several_gpus_has_their_communication_or_says_that_it_has_not(
+    sets: dict[str, object], communicates: bool, said: str
+) -> None:
+    result = plan_job(**sets)
+    assert ("communication" in {each["name"] for each in result["time_parts"]}) == communicates
+    assert any(said in each for each in result["because"])
+    assert ("communication between GPUs" in " ".join(result["because"])) == (bool(said) and not communicates)
+
+
+def test_scoring_all_rows_beforehand_takes_its_time() -> None:
+    scored = holdfast.plan("examples/dpo.yaml", set={"train.precompute_ref_log_probs": True}, offline=True)
+    (part,) = [each for each in scored["time_parts"] if each["name"] == "reference"]
+    assert part["time_s"]["value"] > 0
+    plain = holdfast.plan("examples/dpo.yaml", offline=True)
+    training = {each["name"]: each["time_s"]["value"] for each in plain["time_parts"]}["training"]
+    faster = {each["name"]: each["time_s"]["value"] for each in scored["time_parts"]}["training"]
+    assert faster < training
+
+
 SHARED = """
 from datasets import load_dataset
 from trl import SFTConfig, SFTTrainer

@@ -10,7 +10,9 @@ TermName = Literal["weights", "gradients", "optimizer", "activations", "logits",
 """What memory is used for. The JSON of `plan` has one key for each."""
 PhaseName = Literal["generation", "load", "forward", "loss", "backward", "optimizer", "evaluation"]
 """A part of a training step, or of what happens before and between steps; the closed form has neither `load` nor `forward`."""
-TimePartName = Literal["start", "download", "training", "evaluation", "answers", "saving", "push"]
+TimePartName = Literal[
+    "start", "download", "reference", "training", "communication", "evaluation", "answers", "saving", "push"
+]
 """What a job spends its time with."""
 TERM_NAMES: Final[tuple[TermName, ...]] = (
     *("weights", "gradients", "optimizer", "activations"),

@@ -135,7 +135,7 @@ class PlanTimePart(ResultPart, frozen=True, kw_only=True):
     """A part of the time of the job.
 
     Attributes:
-        name: `start`, `download`, `training`, `evaluation`, `saving` or `push`.
+        name: `start`, `download`, `reference`, `training`, `communication`, `evaluation`, `answers`, `saving` or `push`.
         time_s: How long it takes, all together.
         because: What it rests on.
     """

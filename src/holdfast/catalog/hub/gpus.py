@@ -25,12 +25,14 @@ class GpuCeilings:
         flops: Arithmetic per second in 16 bits.
         efficiency: Part of it that is reached: low, middle, high.
         bytes_per_s: Bandwidth of its memory.
+        link_bytes_per_s: What several in a machine send one another; None if unknown.
     """
 
     usable_bytes: int
     flops: float
     efficiency: Interval
     bytes_per_s: float
+    link_bytes_per_s: Interval | None = None
 
 
 @cache
@@ -71,12 +73,23 @@ def find_ceilings(gpu: Gpu) -> GpuCeilings | None:
 
 
 def _ceilings(
-    *, usable_gib: float, tflops: float, efficiency: tuple[float, float, float], bandwidth_gb_s: float, **_: object
+    *,
+    usable_gib: float,
+    tflops: float,
+    efficiency: tuple[float, float, float],
+    bandwidth_gb_s: float,
+    link_gb_s: tuple[float, float, float] | None = None,
+    **_: object,
 ) -> GpuCeilings:
-    low, middle, high = efficiency
     return GpuCeilings(
         usable_bytes=round(usable_gib * GIB),
         flops=float(tflops * TERA),
-        efficiency=Interval(middle, low, high),
+        efficiency=_interval(efficiency, 1),
         bytes_per_s=float(bandwidth_gb_s * GB),
+        link_bytes_per_s=_interval(link_gb_s, GB) if link_gb_s else None,
     )
+
+
+def _interval(values: tuple[float, float, float], unit: int) -> Interval:
+    low, middle, high = (value * unit for value in values)
+    return Interval(middle, low, high)

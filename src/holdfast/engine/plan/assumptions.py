@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from holdfast.catalog.hub.gpus import find_ceilings
 from holdfast.catalog.models.vision import is_vision
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import padded_length
 from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.reading import REFERENCED
 from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import Rollout, TrainingStep
 from holdfast.engine.units import render_counted
@@ -30,6 +32,7 @@ def list_assumptions(question: PlanQuestion, step: TrainingStep, workload: Workl
         [IMAGES] if is_vision(question.model.config) else [],
         _dtype_notes(question),
         _evaluation_notes(step, workload),
+        _communication_notes(question, step),
         [question.allocator.because],
     )
 
@@ -43,9 +46,23 @@ def _dtype_notes(question: PlanQuestion) -> Iterator[str]:
 
 
 def _evaluation_notes(step: TrainingStep, workload: Workload | None) -> Iterator[str]:
-    """Yield that the time has no evaluations, if the job evaluates on rows whose number is not known."""
+    """Yield what is not in the time, if it is done on rows whose number is not known."""
     if step.eval_batch and workload and workload.schedule.evaluations and not workload.eval_rows:
         yield "the time has no evaluations in it: the number of their rows is not known"
+    if workload and step.method in REFERENCED and not step.scores_reference and not workload.scored_rows:
+        yield "the time has no scoring by the reference in it: the number of rows is not known"
+
+
+def _communication_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
+    """Yield that the time has no communication, if it is not known how fast the GPUs are connected; else what is assumed of it."""
+    placed = question.placed
+    if step.sharding.processes == 1 or not placed or not placed.gpus:
+        return
+    ceilings = find_ceilings(placed.gpus[0])
+    if ceilings and ceilings.link_bytes_per_s and step.sharding.processes <= len(placed.gpus):
+        yield "what GPUs send one another is not taken to overlap with arithmetic; the lower end of the time has it overlap"
+    else:
+        yield "the time has no communication between GPUs in it: how fast they are connected is not known"
 
 
 def _rehearsal_notes(question: PlanQuestion, workload: Workload | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from holdfast.catalog.hub.gpus import GpuCeilings
 from holdfast.core.estimate import Interval, TimePart, TimePartName, exactly
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.amount import Amount, counted, seconds, size, whole
+from holdfast.engine.plan.communication import sending_seconds, sent_amount
 from holdfast.engine.plan.duration import forward_seconds, step_seconds, token_seconds
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.schedule import NOTHING_ELSE, TrainingSchedule
@@ -51,6 +52,7 @@ class Workload:
         schedule: When it evaluates, saves and pushes.
         eval_rows: Rows of an evaluation, or completions of methods that generate them; None if unknown.
         answers: What the model writes at each evaluation.
+        scored_rows: Rows that a reference scores before the training.
     """
 
     steps: int
@@ -58,6 +60,7 @@ class Workload:
     schedule: TrainingSchedule = NOTHING_ELSE
     eval_rows: int | None = None
     answers: WrittenAnswers = NO_ANSWERS
+    scored_rows: int = 0
 
 
 def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: TimePart = START) -> tuple[TimePart, ...]:
@@ -77,7 +80,9 @@ def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: Ti
     return (
         start,
         _moved("download", weights),
+        *_scoring(step, workload, gpu),
         _repeated("training", whole(workload.steps, "steps"), each),
+        *_communication(step, workload, gpu, each),
         *_evaluations(step, workload, gpu),
         *_results(step, workload.schedule),
     )
@@ -97,6 +102,24 @@ def checkpoint_bytes(step: TrainingStep) -> int:
 def result_bytes(step: TrainingStep) -> int:
     """Return the size of the result: of an adapter, its weights; else those of the model."""
     return step.trained * step.trained_bytes if step.adapter else round(model_bytes(step))
+
+
+def _scoring(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterator[TimePart]:
+    """Yield the time in which a reference scores all rows before the training."""
+    if workload.scored_rows:
+        batches = math.ceil(workload.scored_rows / (step.batch * step.sharding.processes))
+        yield _repeated("reference", whole(batches, "batches"), forward_seconds(step, gpu, workload.lengths))
+
+
+def _communication(step: TrainingStep, workload: Workload, gpu: GpuCeilings, beside: Interval) -> Iterator[TimePart]:
+    """Yield the time for which several GPUs wait for one another, if it is known how fast they are connected."""
+    link = gpu.link_bytes_per_s
+    if step.sharding.processes == 1 or link is None:
+        return
+    speed = Amount(link.value, f"{render_bytes(link.value)} a second")
+    because = whole(workload.steps, "steps") * sent_amount(step) / speed
+    waited = exactly(workload.steps) * sending_seconds(step, link, beside)
+    yield TimePart("communication", waited, because.formula)
 
 
 def _evaluations(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterator[TimePart]:

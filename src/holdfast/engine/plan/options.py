@@ -1,7 +1,7 @@
 """Options: hardware and settings on which a job fits, with its effective batch, its method and its data unchanged."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -83,7 +83,7 @@ def judge_option(
 ) -> PlanOption:
     """Return one option, judged."""
     gpu, memory = next(iter(hardware.gpus), None), variant.memory(hardware, expandable=expandable)
-    parts = _parts(variant.step, gpu, workload) if gpu else ()
+    parts = _parts(variant.step, hardware, workload)
     seconds = total_seconds(parts) if parts else None
     price = hardware.usd_per_hour
     return PlanOption(
@@ -194,10 +194,13 @@ def _is_launch_bound(step: TrainingStep, gpu: Gpu | None, workload: Workload | N
     return ceilings is not None and is_launch_bound(step, ceilings, workload.lengths if workload else None)
 
 
-def _parts(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> tuple[TimePart, ...]:
-    ceilings = find_ceilings(gpu)
+def _parts(step: TrainingStep, hardware: Hardware, workload: Workload | None) -> tuple[TimePart, ...]:
+    """Return the parts of the time on some hardware; none if it is not known. How fast several machines are connected is not known."""
+    ceilings = find_ceilings(hardware.gpus[0]) if hardware.gpus else None
     if workload is None or ceilings is None:
         return ()
+    if step.sharding.processes > len(hardware.gpus):
+        ceilings = replace(ceilings, link_bytes_per_s=None)
     try:
         return job_time(step, workload, ceilings)
     except MissingFactError:

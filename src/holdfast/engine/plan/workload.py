@@ -12,6 +12,7 @@ from holdfast.core.numbers import is_number
 from holdfast.engine.plan.duration import count_steps
 from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
 from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.reading import REFERENCED
 from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.step import TrainingStep
 
@@ -57,6 +58,7 @@ def read_workload(question: PlanQuestion, step: TrainingStep) -> Workload:
         schedule=read_schedule(question.job, question.api, length.steps, length.epochs, question.rehearsed_settings),
         eval_rows=each * question.eval_rows if question.eval_rows else None,
         answers=_written_answers(question),
+        scored_rows=_scored_rows(question, step),
     )
 
 
@@ -121,6 +123,12 @@ def _set_length(question: PlanQuestion, step: TrainingStep, each: int) -> Traini
     if not trained:
         return TrainingLength(steps, 1)
     return TrainingLength(steps, max(1, round(steps / count_steps(step, each * trained, 1, -1))))
+
+
+def _scored_rows(question: PlanQuestion, step: TrainingStep) -> int:
+    """Return the rows that a reference scores before the training: those that are trained and evaluated on, as far as their numbers are known."""
+    scores = step.method in REFERENCED and not step.scores_reference
+    return (question.trained_rows or 0) + (question.eval_rows or 0) if scores else 0
 
 
 def _completions(question: PlanQuestion) -> int:
