@@ -80,3 +80,44 @@ def test_of_a_part_of_the_experts_nothing_is_claimed(kind: str, targets: list[st
 
 def test_without_names_of_experts_only_attention_is_adapted() -> None:
     assert _read("qwen3_moe", ["q_proj"]) == LoraAdapter(rank=4, targets=frozenset({"q_proj"}))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("targets", ["all-linear", ["q_proj", "v_proj"]])
+def test_experts_of_a_model_that_sees_images_get_no_adapter(targets: object) -> None:
+    """Peft looks for experts by the type of the whole model, which is not that of its language model."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import InternVLConfig, InternVLForConditionalGeneration
+
+    text = {"model_type": "qwen3_moe", **CONFIGS["qwen3_moe"]}
+    tower = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "image_size": [28, 28],
+    }
+    with torch.device("meta"):
+        whole = InternVLForConditionalGeneration(InternVLConfig(text_config=text, vision_config=tower))
+        total = sum(each.numel() for each in whole.parameters())
+        made = get_peft_model(whole, LoraConfig(r=4, target_modules=targets))
+    model = read_model({"model_type": "internvl", "text_config": text, "vision_config": tower}, total)
+    job = Document(path="job.yaml", kind="job", values={"method": "sft", "peft": {"r": 4, "target_modules": targets}})
+    adapter = read_adapter(job, stack_api(), "qwen3_moe", model)
+
+    assert adapter
+    assert not adapter.experts
+    trained = {name: each.numel() for name, each in made.named_parameters() if each.requires_grad}
+    assert not any("experts" in name for name in trained)
+    in_language_model = sum(size for name, size in trained.items() if "language_model" in name)
+    assert adapter_parameters(model, adapter.targets, adapter.rank) == in_language_model
+
+
+@pytest.mark.parametrize("targets", [[*USUAL], ["gate_proj"]])
+def test_adapters_on_experts_that_peft_does_not_find_are_refused(targets: list[str]) -> None:
+    text = {"model_type": "qwen3_moe", **CONFIGS["qwen3_moe"]}
+    model = read_model({"model_type": "internvl", "text_config": text}, 10**9)
+    job = Document(path="job.yaml", kind="job", values={"method": "sft", "peft": {"r": 4, "target_modules": targets}})
+    with pytest.raises(MissingFactError, match="adapters on experts"):
+        read_adapter(job, stack_api(), "qwen3_moe", model)

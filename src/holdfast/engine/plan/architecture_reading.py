@@ -4,6 +4,7 @@ Nothing is guessed: a type that `catalog.models.architectures` does not know, or
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.models.architectures import LayerTraits, load_traits
@@ -40,6 +41,8 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
     traits = load_traits().get(read.type)
     if traits is None:
         raise MissingFactError(CONFIG, f"the layers of models of type `{read.type}` are not known")
+    if read.values is not config:
+        traits = replace(traits, peft_experts=False)  # peft 0.21 looks at the type of the whole model
     experts = _experts(read, traits)
     named = {"qkv": traits.qkv_bias, "output": traits.output_bias, "mlp": traits.mlp_bias}
     return Architecture(

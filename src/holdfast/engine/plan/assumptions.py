@@ -1,8 +1,8 @@
 """What a plan takes for granted beside the step: lengths of rows, counts of a rehearsal, images, evaluations, the allocator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from holdfast.catalog.hub.gpus import find_ceilings
 from holdfast.catalog.models.vision import is_vision
@@ -17,6 +17,9 @@ from holdfast.engine.units import render_counted
 
 IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
 
+TOWER_ADAPTERS: Final = "adapters outside the language model are not counted: peft may put some into the vision tower, whose layers are not known"
+GEMMA: Final = "gemma3"
+
 
 def list_assumptions(question: PlanQuestion, step: TrainingStep, workload: Workload | None) -> Iterator[str]:
     """Return what a plan takes for granted, in words.
@@ -29,12 +32,20 @@ def list_assumptions(question: PlanQuestion, step: TrainingStep, workload: Workl
     return chain(
         _rehearsal_notes(question, workload),
         _length_notes(question, step),
-        [IMAGES] if is_vision(question.model.config) else [],
+        _image_notes(question.model.config, step),
         _dtype_notes(question),
         _evaluation_notes(step, workload),
         _communication_notes(question, step),
         [question.allocator.because],
     )
+
+
+def _image_notes(config: Mapping[str, Any], step: TrainingStep) -> Iterator[str]:
+    """Yield what is not counted of a model that sees images. Of Gemma 3, the layers of the tower are known."""
+    if is_vision(config):
+        yield IMAGES
+    if is_vision(config) and step.adapter and not (step.model.vision and config.get("model_type") == GEMMA):
+        yield TOWER_ADAPTERS
 
 
 def _dtype_notes(question: PlanQuestion) -> Iterator[str]:
