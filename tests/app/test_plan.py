@@ -344,6 +344,27 @@ def test_a_machine_without_a_gpu_says_how_long_it_takes_or_why_it_cannot(monkeyp
     assert "GB of memory: too little to train on its processors. Weights, gradients and" in plan_text(large)
 
 
+def test_without_the_number_of_rows_a_plan_says_what_a_step_takes_and_costs() -> None:
+    words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name x/y --use_peft"
+    result = holdfast.plan(arguments=words.split(), offline=True)
+    costs = [each["usd_per_hour"] * each["step_s"] for each in result["options"]]
+    assert costs == sorted(costs)
+    assert result["hardware"] == result["options"][0]["hardware"]
+    assert all(each["time_s"] is None for each in result["options"])
+    (unknown,) = result["unknown"]
+    assert re.search(r"number of rows is not known; a step takes [\d.]+ s \(", unknown["because"])
+    text = plan_text(result)
+    assert "1000 steps" in text
+    assert f"${costs[0] / 3.6:.2f}" in text
+
+
+def test_a_table_of_gpus_for_a_job_of_this_machine_says_how_to_use_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalMachine, "fetch", lambda _: Machine(cpus=2, memory_bytes=24 * 10**9))
+    text = plan_text(plan_job(**{"where.backend": "local"}))
+    assert "To run it on one of these: `where.backend: hf-jobs` and `where.hardware`." in text
+    assert "To run it on one of these" not in plan_text(plan_job())
+
+
 def test_the_headline_is_the_cheapest_that_fits_and_says_what_fits_as_it_is() -> None:
     words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name x/y --use_peft --max_steps 100"
     result = holdfast.plan(arguments=words.split(), offline=True)

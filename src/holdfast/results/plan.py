@@ -87,6 +87,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         high_bytes: The most that the card must have.
         time_s: Its duration; null if unknown.
         cost_usd: Its cost; null if unknown.
+        step_s: The duration of an optimizer step; absent if unknown.
         usd_per_hour: The price of an hour; absent if unknown.
         provider: Who rents it out, by the user's own price file; absent for Hugging Face Jobs and this machine.
         priced: The day of that price, as the price file says; absent if it does not say.
@@ -100,6 +101,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     high_bytes: int
     time_s: float | None
     cost_usd: float | None
+    step_s: float | None = None
     usd_per_hour: float | None = None
     written: str = ""
     provider: str = ""

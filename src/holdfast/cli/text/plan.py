@@ -24,8 +24,12 @@ MARKS: Final = {
     "overhead": ("x", "white"),
 }
 """Letter and colour of each purpose. A bar is made of letters, so that it can be read without colours."""
-HEADER: Final = f"{'card, at most':>14} {'time':>12} {'cost':>9}  settings"
+HEADER: Final = f"{'card, at most':>14} {'time':>12} {'cost':>10}  settings"
 """Of the table of options, after the hardware. The memory there is the upper end of what the card must have."""
+STEP_HEADER: Final = f"{'card, at most':>14} {'a step':>12} {'1000 steps':>10}  settings"
+"""The same, if it is not known how many steps there are."""
+STEPS: Final = 1000
+HOUR_S: Final = 3600
 NAME_WIDTH: Final = 14
 """Columns of the hardware in that table, at least."""
 PEAKS_ONLY: Final = (
@@ -181,7 +185,8 @@ def _options(result: PlanResult) -> Iterator[str]:
     shown = result.options or result.advised
     yield style(f"{_options_title(result)}, the cheapest first", bold=True)
     width = max(NAME_WIDTH, *(len(_label(option)) for option in shown))
-    yield style(f"  {'hardware':{width}} {HEADER}", dim=True)
+    timed = any(option.time_s is not None or option.step_s is None for option in shown)
+    yield style(f"  {'hardware':{width}} {HEADER if timed else STEP_HEADER}", dim=True)
     for option in shown:
         yield f"  {_label(option):{width}} {_option(option)}"
     yield from (style(f"  {note}", dim=True) for note in _notes(result, shown))
@@ -221,10 +226,20 @@ def _label(option: OptionResult) -> str:
 
 
 def _option(option: OptionResult) -> str:
-    time = render_duration(option.time_s) if option.time_s is not None else "-"
-    hourly = f"{render_usd(option.usd_per_hour)}/h" if option.usd_per_hour else "-"
-    cost = render_usd(option.cost_usd) if option.cost_usd is not None else hourly
-    return f"{render_bytes(option.high_bytes):>14} {time:>12} {cost:>9}  {option.written or 'as it is'}"
+    time = option.step_s if option.time_s is None else option.time_s
+    shown = render_duration(time) if time is not None else "-"
+    return f"{render_bytes(option.high_bytes):>14} {shown:>12} {_cost(option):>10}  {option.written or 'as it is'}"
+
+
+def _cost(option: OptionResult) -> str:
+    """Return what an option costs; or what 1000 steps cost, or an hour, as far as that is known."""
+    if option.cost_usd is not None:
+        return render_usd(option.cost_usd)
+    if not option.usd_per_hour:
+        return "-"
+    if option.step_s is None:
+        return f"{render_usd(option.usd_per_hour)}/h"
+    return render_usd(option.usd_per_hour * option.step_s * STEPS / HOUR_S)
 
 
 def _because(result: PlanResult) -> Iterator[str]:

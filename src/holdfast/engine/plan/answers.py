@@ -19,6 +19,7 @@ from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.processors import plan_on_processors
 from holdfast.engine.plan.spelling import spell_settings
 from holdfast.engine.references.models import named_models
+from holdfast.engine.units import render_duration
 from holdfast.results.plan import (
     EstimateRange,
     OptionResult,
@@ -215,6 +216,7 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         high_bytes=round(option.memory.card.high),
         time_s=option.seconds.value if option.seconds else None,
         cost_usd=option.usd.value if option.usd else None,
+        step_s=option.step_seconds.value if option.step_seconds else None,
         usd_per_hour=option.hardware.usd_per_hour,
         provider=option.hardware.provider,
         priced=option.hardware.priced.isoformat() if option.hardware.priced else "",
@@ -250,11 +252,21 @@ def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:
         yield UnknownEstimate(what="hardware", because=found.no_hardware)
         return
     if found.no_time:
-        yield UnknownEstimate(what="time", because=found.no_time)
+        yield UnknownEstimate(what="time", because=f"{found.no_time}{_step_time(found.chosen)}")
     elif found.chosen and found.chosen.seconds is None and found.chosen.hardware.gpus:
         yield UnknownEstimate(what="time", because=f"the speed of {found.chosen.hardware.gpus[0].name} is not known")
     if found.chosen and found.chosen.seconds and found.chosen.usd is None:
         yield UnknownEstimate(what="cost", because=f"the price of {found.chosen.hardware.name} is not known")
+
+
+def _step_time(chosen: PlanOption | None) -> str:
+    """Return how long a step takes, as the end of a sentence; empty if that is not known."""
+    if chosen is None or chosen.step_seconds is None:
+        return ""
+    value, low, high = (
+        render_duration(each) for each in (chosen.step_seconds.value, chosen.step_seconds.low, chosen.step_seconds.high)
+    )
+    return f"; a step takes {value} ({low} to {high})"
 
 
 def _range(interval: Interval | None) -> EstimateRange | None:

@@ -88,6 +88,16 @@ def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: Ti
     )
 
 
+def whole_step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None) -> Interval:
+    """Return the time of an optimizer step with what GPUs send one another, as far as that is known.
+
+    Raises:
+        MissingFactError: vLLM generates; how fast that goes is not known.
+    """
+    each, link = step_seconds(step, gpu, lengths), gpu.link_bytes_per_s
+    return each + sending_seconds(step, link, each) if link else each
+
+
 def total_seconds(parts: Iterable[TimePart]) -> Interval:
     """Return the time of all parts together."""
     return sum((part.seconds for part in parts), exactly(0))

@@ -74,7 +74,11 @@ class OptionSearch:
         return {"where.processes": 1, **nodes, "train.gradient_accumulation_steps": self.step.accumulation * processes}
 
 
-def price_of(option: PlanOption) -> tuple[float, int]:
-    """Return what options are sorted by: the cost, or else the price of an hour; of equal ones, those that change less come first."""
-    price = option.usd.value if option.usd else option.hardware.usd_per_hour
-    return (float("inf") if price is None else price, len(option.settings))
+def price_of(option: PlanOption) -> tuple[bool, float, int]:
+    """Return what options are sorted by: the cost, or that of a step, or the price of an hour; of equal ones, those that change less come first."""
+    hourly = option.hardware.usd_per_hour
+    if option.usd or hourly is None:
+        price = option.usd.value if option.usd else float("inf")
+    else:
+        price = hourly * (option.step_seconds.value if option.step_seconds else 1)
+    return (option.step_seconds is None, price, len(option.settings))

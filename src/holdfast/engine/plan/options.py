@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from holdfast.catalog.hub.gpus import GIB, find_ceilings
+from holdfast.catalog.hub.gpus import GIB, GpuCeilings, find_ceilings
 from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, TimePart, largest_phase
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_card
 from holdfast.engine.plan.duration import cost_of, is_launch_bound
-from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
+from holdfast.engine.plan.job_time import Workload, job_time, total_seconds, whole_step_seconds
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.states import shards_weights
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
@@ -38,6 +38,7 @@ class PlanOption:
         usd: What it costs; None if unknown.
         parts: The parts of that time; none if it is unknown.
         launch_bound: Whether its steps wait for the host to launch operations, where the time is known.
+        step_seconds: How long an optimizer step takes; None if unknown.
     """
 
     hardware: Hardware
@@ -48,6 +49,7 @@ class PlanOption:
     usd: Interval | None
     parts: tuple[TimePart, ...] = ()
     launch_bound: bool = False
+    step_seconds: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def judge_option(
         usd=cost_of(seconds, price) if seconds and price is not None else None,
         parts=parts,
         launch_bound=bool(parts) and _is_launch_bound(variant.step, gpu, workload),
+        step_seconds=_step_seconds(variant.step, hardware, workload),
     )
 
 
@@ -195,13 +198,27 @@ def _is_launch_bound(step: TrainingStep, gpu: Gpu | None, workload: Workload | N
 
 
 def _parts(step: TrainingStep, hardware: Hardware, workload: Workload | None) -> tuple[TimePart, ...]:
-    """Return the parts of the time on some hardware; none if it is not known. How fast several machines are connected is not known."""
-    ceilings = find_ceilings(hardware.gpus[0]) if hardware.gpus else None
+    """Return the parts of the time on some hardware; none if it is not known."""
+    ceilings = _ceilings(step, hardware)
     if workload is None or ceilings is None:
         return ()
-    if step.sharding.processes > len(hardware.gpus):
-        ceilings = replace(ceilings, link_bytes_per_s=None)
     try:
         return job_time(step, workload, ceilings)
     except MissingFactError:
         return ()
+
+
+def _step_seconds(step: TrainingStep, hardware: Hardware, workload: Workload | None) -> Interval | None:
+    """Return the time of an optimizer step on some hardware; None if it is not known."""
+    ceilings = _ceilings(step, hardware)
+    try:
+        return whole_step_seconds(step, ceilings, workload.lengths if workload else None) if ceilings else None
+    except MissingFactError:
+        return None
+
+
+def _ceilings(step: TrainingStep, hardware: Hardware) -> GpuCeilings | None:
+    """Return what a GPU of some hardware can do; None if unknown. How fast several machines are connected is not known."""
+    found = find_ceilings(hardware.gpus[0]) if hardware.gpus else None
+    several = found is not None and step.sharding.processes > len(hardware.gpus)
+    return replace(found, link_bytes_per_s=None) if found and several else found
