@@ -54,7 +54,7 @@ def test_what_is_advised_fits_as_it_says(job: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("method", ["dpo", "grpo"])
 def test_what_is_advised_for_other_methods_fits_too(method: str) -> None:
-    job = {"model.path": MIXTURE}
+    job: dict[str, Any] = {"model.path": MIXTURE}
     advised = plan_job(method, **job)["advised"]
     assert advised
     assert all(replan(job, option, method)["fits"] for option in advised)
@@ -78,7 +78,7 @@ def test_a_job_that_all_gpus_of_a_machine_share_already_is_not_told_to_share_it(
 def test_a_command_that_may_fit_is_told_of_expandable_segments() -> None:
     """The upper end of what torch's default allocator reserves is above the card, that of expandable segments is not."""
     words = f"trl sft --model_name_or_path {MIXTURE} --dataset_name x/y"
-    asked = {"hardware": "h200x8", "strategy": "fsdp", "offline": True}
+    asked: dict[str, Any] = {"hardware": "h200x8", "strategy": "fsdp", "offline": True}
     result = holdfast.plan(arguments=words.split(), **asked)
     assert not result["fits"]
     assert result["memory"]["low_bytes"] < result["card_bytes"] < result["memory"]["high_bytes"]
@@ -113,28 +113,37 @@ def test_nothing_is_advised_where_nothing_helps(tmp_path: Path) -> None:
     sizes = {"hidden_size": 32768, "intermediate_size": 131072, "num_hidden_layers": 200, "num_attention_heads": 256}
     config = {"model_type": "llama", "vocab_size": 128_000, **sizes}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    job = {"model.path": str(tmp_path), "train.max_length": 2048}
+    job: dict[str, Any] = {"model.path": str(tmp_path), "train.max_length": 2048}
     result = plan_job(**job)
     assert "advised" not in result
     assert result["advice"].startswith("No change that `plan` tries makes it fit")
     assert result["advice"] in unstyle(render_plan(convert(result, PlanResult)))
 
-    least = {"peft.r": 16, "peft.target_modules": "all-linear", "train.max_length": 64, "where.strategy": "fsdp"}
-    batch = {"train.per_device_train_batch_size": 1, "train.gradient_checkpointing": True}
+    least: dict[str, Any] = {
+        "peft.r": 16,
+        "peft.target_modules": "all-linear",
+        "train.max_length": 64,
+        "where.strategy": "fsdp",
+    }
+    batch: dict[str, Any] = {"train.per_device_train_batch_size": 1, "train.gradient_checkpointing": True}
     shared = [each.name for each in load_flavors().values() if len(each.gpus) > 1]
     assert not any(plan_job(**{**job, **least, **batch, "where.hardware": name})["fits"] for name in shared)
 
 
 def test_scoring_all_rows_beforehand_spares_the_reference_model() -> None:
     """TRL then makes no second model (dpo_trainer.py, kto_trainer.py of 1.16), except under FSDP."""
-    job = {"model.path": "Qwen/Qwen3-4B", "train.max_length": 2048, "train.per_device_train_batch_size": 1}
+    job: dict[str, Any] = {
+        "model.path": "Qwen/Qwen3-4B",
+        "train.max_length": 2048,
+        "train.per_device_train_batch_size": 1,
+    }
     option = next(each for each in plan_job("dpo", **job)["options"] if each["hardware"] == "rtx-pro-6000")
     assert option["settings"] == {"train.precompute_ref_log_probs": True}
     changed = replan(job, option, "dpo")
     assert changed["fits"]
     assert changed["memory"]["terms"]["reference"] == 0
 
-    shared = {"where.hardware": "a100x4", "where.strategy": "fsdp"}
+    shared: dict[str, Any] = {"where.hardware": "a100x4", "where.strategy": "fsdp"}
     options = plan_job("dpo", **job, **shared)["options"]
     assert all(
         "train.precompute_ref_log_probs" not in each["settings"]

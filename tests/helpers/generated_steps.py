@@ -17,6 +17,7 @@ from holdfast.engine.plan.step import (
     Numerics,
     Rollout,
     Sharding,
+    ShardingStrategy,
     TrainingStep,
     WeightQuantization,
 )
@@ -31,7 +32,7 @@ HEADS: Final = (
     *(LossHead(kind=kind) for kind in ("fused", "chunked", "chunked_float32", "liger", "score")),
     logits_head(14.0, 1, autocast=True, batch=4),
 )
-STRATEGIES: Final = ("none", "ddp", "fsdp", "zero1", "zero2", "zero3")
+STRATEGIES: Final[tuple[ShardingStrategy, ...]] = ("none", "ddp", "fsdp", "zero1", "zero2", "zero3")
 
 
 def generated_step(number: int) -> TrainingStep:
