@@ -1,6 +1,8 @@
 """What `plan` advises for jobs that fit nothing: each change is tried by planning the changed job."""
 
 import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,10 @@ LARGE = "Qwen/Qwen3-8B"
 MIXTURE = "mistralai/Mixtral-8x7B-v0.1"
 JOBS: dict[str, dict[str, Any]] = {
     "quickstart": {"model.path": LARGE},
-    "long rows": {"model.path": LARGE, "train.max_length": 4096},
     "adapter on long rows": {"model.path": LARGE, "peft.r": 16, "train.max_length": 400_000},
     "quantized": {"model.path": LARGE, "peft.r": 8, "quantization.load_in_4bit": True, "train.max_length": 400_000},
     "mixture": {"model.path": MIXTURE, "train.per_device_train_batch_size": 2},
     "shared by 4": {"model.path": MIXTURE, "where.hardware": "h200x4", "where.strategy": "fsdp"},
-    "shared by 2": {"model.path": MIXTURE, "where.hardware": "a100x4", "where.processes": 2, "where.strategy": "zero3"},
-    "copied by 4": {"model.path": LARGE, "where.hardware": "l40sx4", "where.strategy": "ddp"},
-    "nodes": {"model.path": MIXTURE, "where.nodes": 2, "where.processes": 8, "where.strategy": "zero2"},
     "accumulated": {"model.path": MIXTURE, "where.hardware": "h200x8", "where.strategy": "fsdp",
                     "train.gradient_accumulation_steps": 8},
 }  # fmt: skip
@@ -50,6 +48,84 @@ def test_what_is_advised_fits_as_it_says(job: dict[str, Any]) -> None:
         assert changed["fits"], option
         assert changed["memory"]["high_bytes"] == option["high_bytes"], option
         assert changed["time_s"]["value"] == pytest.approx(option["time_s"]), option
+
+
+MODELS = (LARGE, MIXTURE, "Qwen/Qwen2.5-72B", "meta-llama/Llama-3.1-70B", "google/gemma-3-27b-pt", "Qwen/Qwen3-30B-A3B")
+PLACES: tuple[dict[str, Any], ...] = (
+    {},
+    {"where.hardware": "h200x8", "where.strategy": "fsdp"},
+    {"where.hardware": "a100x4", "where.strategy": "zero3"},
+    {"where.hardware": "l40sx4", "where.strategy": "zero2"},
+    {"where.hardware": "h200x2", "where.strategy": "ddp"},
+    {"where.nodes": 2, "where.processes": 4, "where.strategy": "fsdp"},
+)
+EXAMPLES = ("quickstart", "quickstart", "dpo", "kto", "reward", "grpo")
+
+
+def generated_job(number: int) -> tuple[str, dict[str, Any]]:
+    """Return the example and the settings of a job that is likely to fit nothing, the same for each number."""
+    draw = random.Random(number)  # noqa: S311 - drawn again from its number
+    name = draw.choice(EXAMPLES)
+    job = {"model.path": draw.choice(MODELS), **draw.choice(PLACES)}
+    length = "max_completion_length" if name == "grpo" else "max_length"
+    if draw.random() < 1 / 2:
+        job[f"train.{length}"] = draw.choice([4096, 65_536, 2_000_000])
+    if draw.random() < 1 / 3:
+        job |= {"peft.r": 16, "peft.target_modules": draw.choice(["all-linear", "q_proj"])}
+    if "peft.r" in job and draw.random() < 1 / 3:
+        job["quantization.load_in_4bit"] = True
+    if name != "grpo":
+        job |= {
+            "train.per_device_train_batch_size": draw.choice([1, 3, 16]),
+            "train.gradient_accumulation_steps": draw.choice([1, 4]),
+        }
+    return name, job
+
+
+def require_true_advice(number: int) -> str:
+    """Plan every change that is advised for a job, and say what came of it."""
+    name, job = generated_job(number)
+    result = plan_job(name, **job)
+    if not result["memory"]:
+        return "unknown"
+    for option in result.get("advised", ()):
+        changed = replan(job, option, name)
+        assert changed["fits"], (number, option)
+        assert changed["memory"]["high_bytes"] == option["high_bytes"], (number, option)
+    if result["options"]:
+        assert "advised" not in result
+        return "fits"
+    assert ("advice" in result) != ("advised" in result), number
+    if "advice" in result:
+        assert not any(plan_job(name, **{**job, **least})["fits"] for least in LEAST), number
+    return "nothing helps" if "advice" in result else "advised"
+
+
+LEAST = tuple(
+    {
+        "peft.r": 16,
+        "peft.target_modules": "all-linear",
+        "train.max_length": 64,
+        "train.max_completion_length": 64,
+        "where.strategy": "fsdp",
+        "where.nodes": 1,
+        "where.processes": count,
+        "where.hardware": hardware,
+    }
+    for hardware, count in (("h200x8", 8), ("rtx-pro-6000x8", 8), ("a100x4", 4), ("h200x2", 2))
+)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_advice_for_generated_jobs_is_true(number: int) -> None:
+    require_true_advice(number)
+
+
+@pytest.mark.long
+def test_advice_for_many_generated_jobs_is_true() -> None:
+    found = Counter(require_true_advice(number) for number in range(8, 48))
+    assert found["advised"] > 10
+    assert found["fits"] > 3
 
 
 @pytest.mark.parametrize("method", ["dpo", "grpo"])

@@ -12,7 +12,7 @@ from tests.helpers.printed_formulas import evaluate
 
 ROUNDED = 0.02
 """Printed factors have three digits."""
-MANY = 600
+MANY = 420
 
 
 @pytest.mark.parametrize("batch", range(6))
