@@ -193,6 +193,7 @@ def test_nothing_is_advised_where_nothing_helps(tmp_path: Path) -> None:
     result = plan_job(**job)
     assert "advised" not in result
     assert result["advice"].startswith("No change that `plan` tries makes it fit")
+    assert "an adapter, rows of 64 tokens, fsdp on all GPUs of a machine" in result["advice"]
     assert result["advice"] in unstyle(render_plan(convert(result, PlanResult)))
 
     least: dict[str, Any] = {

@@ -42,7 +42,8 @@ PLAN_PAGE: Final = """# plan
 - **time** has a lower end, where the GPU waits for nothing but launches, and an upper one, where every row is as long as `max_length`.
 - **timeout** is the upper time, with saving and pushing, and 30 % more.
 - **what fits** lists for each hardware the smallest change that fits, the cheapest first. The effective batch stays. `--apply` writes
-  the first.
+  the first. Without the number of rows, it shows what a step and 1000 steps cost.
+- **what would fit** stands in its place if nothing fits: changes of the job, each planned.
 - **what this rests on** names each default that decides, with the releases in which it was read.
 
 What a script cannot say, `--hardware`, `--processes`, `--strategy` and `--budget` do. `holdfast explain memory` shows where the

@@ -65,11 +65,17 @@ def advise(search: OptionSearch) -> list[PlanOption]:
     return sorted(found, key=price_of)
 
 
-def explain_misfit(step: TrainingStep) -> str:
-    """Return that nothing helps a job, and how much it needs in any case."""
+def explain_misfit(search: OptionSearch) -> str:
+    """Return that nothing helps a job, what was tried, and how much it needs in any case."""
+    step, shared = search.step, next(_shared(search), None)
+    tried = [
+        *(["an adapter"] if step.adapter is None else []),
+        *([f"rows of {FEWEST_TOKENS} tokens"] if _shorter(search) else []),
+        *([f"{shared.settings['where.strategy']} on all GPUs of a machine"] if shared else []),
+    ]
     states = sum(term.bytes for term in (weights_term(step), gradients_term(step), optimizer_term(step)))
     return (
-        f"No change that `plan` tries makes it fit: an adapter, rows of {FEWEST_TOKENS} tokens, FSDP on all GPUs of a machine. "
+        f"No change that `plan` tries makes it fit{': ' if tried else ''}{', '.join(tried)}. "
         f"Weights, gradients and optimizer states of a process are {render_bytes(states)}."
     )
 

@@ -99,7 +99,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         options=options,
         left_out=() if on_this else _left_out(question),
         advised=advised,
-        advice="" if options or advised else explain_misfit(step),
+        advice="" if options or advised else explain_misfit(search),
         given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
         no_hardware=question.unknown_hardware,
