@@ -227,3 +227,30 @@ def test_scoring_all_rows_beforehand_spares_the_reference_model() -> None:
         for each in options
         if "where.processes" not in each["settings"]
     )
+
+
+@pytest.mark.parametrize("more", [{"train.sync_ref_model": True}, {"dataset.streaming": True, "train.max_steps": 10}])
+def test_scoring_beforehand_is_no_option_where_trl_refuses_it(more: dict[str, Any]) -> None:
+    job: dict[str, Any] = {
+        "model.path": "Qwen/Qwen3-4B",
+        "train.max_length": 2048,
+        "train.per_device_train_batch_size": 1,
+    }
+    options = plan_job("dpo", **job, **more)["options"]
+    assert options
+    assert all("train.precompute_ref_log_probs" not in each["settings"] for each in options)
+
+
+def test_a_reference_that_a_script_passes_is_kept_though_it_scores_beforehand(tmp_path: Path) -> None:
+    def reference_bytes(passed: str) -> int:
+        path = tmp_path / "train.py"
+        path.write_text(
+            "from datasets import load_dataset\nfrom trl import DPOConfig, DPOTrainer\n"
+            f"DPOTrainer(model={LARGE!r}, {passed}args=DPOConfig('out', max_length=1024, precompute_ref_log_probs=True), "
+            "train_dataset=load_dataset('x/y', split='train')).train()\n"
+        )
+        found: int = holdfast.plan(path, offline=True)["memory"]["terms"]["reference"]
+        return found
+
+    assert reference_bytes("") == 0
+    assert reference_bytes("ref_model='Qwen/Qwen3-8B', ") > 0

@@ -11,10 +11,10 @@ from holdfast.core.estimate import Interval
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.hardware import find_hardware
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.options import PlanOption
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.planning import JobPlan
-from holdfast.engine.plan.reading import JobModel
 from tests.helpers.training_steps import training_step
 
 NAME = "Qwen/Qwen2.5-0.5B"

@@ -12,6 +12,7 @@ from holdfast.core.hardware import Hardware
 from holdfast.core.methods import Method
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.hardware import find_hardware
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.job_time import (
     Workload,
     WrittenAnswers,
@@ -22,7 +23,6 @@ from holdfast.engine.plan.job_time import (
 )
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.processors import plan_on_processors
-from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.schedule import TrainingSchedule, read_schedule
 from holdfast.engine.plan.step import LoraAdapter, Rollout, WeightQuantization
 from tests.helpers.training_steps import training_step

@@ -21,12 +21,12 @@ from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors, own_prices
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.known_models import alike_models
 from holdfast.engine.plan.options import usable_bytes
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.question import PlanQuestion
-from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import FLOAT16, FLOAT32
 from holdfast.engine.references.models import named_models
 

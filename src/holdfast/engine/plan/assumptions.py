@@ -10,7 +10,7 @@ from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import padded_length
 from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.question import PlanQuestion
-from holdfast.engine.plan.reading import REFERENCED
+from holdfast.engine.plan.reference import REFERENCED
 from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import Rollout, TrainingStep
 from holdfast.engine.units import render_counted

@@ -4,9 +4,9 @@ from typing import Final
 
 from holdfast.core.estimate import CheaperHardware, Interval
 from holdfast.engine.plan.disk import disk_need
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.options import PlanOption, usable_bytes
 from holdfast.engine.plan.planning import JobPlan
-from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.states import model_bytes
 
 ROOM: Final = 0.9

@@ -7,9 +7,9 @@ machine, since they may be there already. On Hugging Face Jobs, a run's checkpoi
 from holdfast.core.backends import LOCAL
 from holdfast.core.estimate import DiskNeed
 from holdfast.core.hardware import Hardware
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.job_time import Workload, checkpoint_bytes, result_bytes
 from holdfast.engine.plan.parameters import total_parameters
-from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.units import render_bytes, render_counted
 

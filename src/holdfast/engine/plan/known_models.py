@@ -11,7 +11,7 @@ SIZE: Final = re.compile(r"(?<![\w.])(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])")
 def alike_models(name: str) -> list[str]:
     """Return the models of the catalog that are of the same family and size, by their names.
 
-    >>> alike_models("Qwen/Qwen2.5-7B-Instruct-1M"), alike_models("mistralai/Mixtral-8x22B-v0.1")
+    >>> alike_models("Qwen/Qwen2.5-7B-Instruct-1M"), alike_models("mistralai/Mixtral-8x33B-v0.1")
     (['Qwen/Qwen2.5-7B', 'Qwen/Qwen2.5-7B-Instruct'], [])
     """
     kind = _family_and_size(name)

@@ -15,7 +15,8 @@ from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
 from holdfast.core.text import Place
 from holdfast.engine.plan.allocator_setting import AllocatorSetting
-from holdfast.engine.plan.reading import JobModel, StepReader
+from holdfast.engine.plan.job_model import JobModel
+from holdfast.engine.plan.reading import StepReader
 from holdfast.engine.plan.step import Sharding, TrainingStep
 
 

@@ -19,9 +19,10 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.adapters import read_adapter, read_quantization
-from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.head import logits_head
+from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.plain_values import plain_value
+from holdfast.engine.plan.reference import REFERENCED, is_given_reference, require_fixed_rows
 from holdfast.engine.plan.step import (
     FLOAT16,
     FLOAT32,
@@ -44,7 +45,6 @@ LENGTHS: Final = ("max_seq_length", "max_length")
 """The older name wins where a job gives both. Source: trl 0.16 to 0.19 sft_config.py, `__post_init__`."""
 PACKED: Final = frozenset({"bfd", "bfd_split", "bfd-requeue", "ffd"})
 """Packing strategies that imply rows without padding. Source: trl 1.16 sft_trainer.py; ffd was the name in 0.19."""
-REFERENCED: Final = (Method.DPO, Method.KTO)
 FOREACH: Final = "adamw_torch"
 FUSED_SINCE: Final = Version("2.8.0")
 """The first torch with which transformers takes the fused AdamW. Source: transformers 5.23 training_args.py."""
@@ -52,23 +52,6 @@ FLASH: Final = ("flash_attention_2", "flash_attention_3")
 FLASH_KERNELS: Final = "kernels-community/"
 """Flash attention of the Hub, such as `kernels-community/vllm-flash-attn3`."""
 LIGER: Final = frozenset[FusedKernel]({"norm", "mlp"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobModel:
-    """The model of a job.
-
-    Attributes:
-        architecture: Its sizes.
-        type: Its `model_type`.
-        dtype: Bytes of a weight as `dtype: auto` loads it; 0 if unknown.
-        config: `config.json`, as far as it is known.
-    """
-
-    architecture: Architecture
-    type: str
-    dtype: int = 0
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(slots=True)
@@ -113,7 +96,7 @@ class StepReader:
         rollout = self._rollout(method, batch)
         free = self._padding_free(method)
         attention = self._attention()
-        references = method in REFERENCED and self._given("precompute_ref_log_probs") is not True
+        beforehand = self._scores_beforehand(method)
         liger = self._given("use_liger_kernel") is True
         return TrainingStep(
             method=method,
@@ -133,8 +116,8 @@ class StepReader:
             masked=self._masks_texts(attention) if free else batch * rows_each(method) > 1,
             flattened=free,
             fused=LIGER if liger else frozenset(),
-            reference=self._reference(method, adapter),
-            scores_reference=references,
+            reference=self._reference(method, adapter, beforehand=beforehand),
+            scores_reference=method in REFERENCED and not beforehand,
             sharding=replace(self.sharding, float32_shards=self.sharding.strategy == "fsdp" and self._mixed()),
             rollout=rollout,
         )
@@ -344,12 +327,19 @@ class StepReader:
         self.because.append(f"eager attention, for `{self.model.type}` has no SDPA (transformers: _supports_sdpa)")
         return "eager"
 
-    def _reference(self, method: Method, adapter: LoraAdapter | None) -> bool:
+    def _scores_beforehand(self, method: Method) -> bool:
+        """Whether a reference scores all rows before the training."""
+        if method not in REFERENCED or self._given("precompute_ref_log_probs") is not True:
+            return False
+        require_fixed_rows(self.job, syncs=self._given("sync_ref_model") is True)
+        return True
+
+    def _reference(self, method: Method, adapter: LoraAdapter | None, *, beforehand: bool) -> bool:
         """Whether the trainer holds a second copy of the model; with an adapter it turns that off instead."""
         if adapter is not None:
             return False
         if method in REFERENCED:
-            return self._given("precompute_ref_log_probs") is not True or self.sharding.strategy == "fsdp"
+            return not beforehand or self.sharding.strategy == "fsdp" or is_given_reference(self.job)
         return method.generates and self._given("beta") not in {0, None}
 
     def _rollout(self, method: Method, batch: int) -> Rollout | None:

@@ -12,7 +12,7 @@ from holdfast.core.numbers import is_number
 from holdfast.engine.plan.duration import count_steps
 from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
 from holdfast.engine.plan.question import PlanQuestion
-from holdfast.engine.plan.reading import REFERENCED
+from holdfast.engine.plan.reference import REFERENCED
 from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.step import TrainingStep
 
