@@ -1,19 +1,17 @@
 """How long GPUs wait for one another: published runs of several GPUs beside those of one with the same settings.
 
-    .venv/bin/python -m benchmarks.plan_communication MEMORY_ROWS.jsonl
+    .venv/bin/python -m benchmarks.plan_communication
 
 The rows are those that the closed form claims to know (`benchmarks.plan_memory`); the speeds of some settings were published more than once.
 """
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.plan_memory import CARD, Scored, score
+from benchmarks.plan_memory import CARD, PUBLISHED, Scored, score
 from holdfast.catalog.hub.gpus import load_ceilings
 from holdfast.core.estimate import Interval, exactly
 from holdfast.engine.plan.communication import sending_seconds
@@ -24,7 +22,7 @@ SAME: Final = ("model", "method", "quant", "weight_dtype", "amp", "loss_kernels"
 
 def main() -> None:
     """Print a line for each run of several GPUs, and how many are within the interval."""
-    scored, _ = score([json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()])
+    scored, _ = score([json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()])
     waits = list(compare([each for each in scored if each.row["tokens_per_s_per_gpu"]]))
     for row, measured, estimated in waits:
         ends = f"{estimated.low:.3f} to {estimated.high:.3f}"
