@@ -260,7 +260,7 @@ WRONG: dict[str, tuple[tuple[str, ...], list[tuple[str, str]]]] = {
         ("tiny", "--on", "sums.jsonl", "--at-least", "acuracy=0.5"),
         [("no metric is called 'acuracy'", "there is accuracy")],
     ),
-    "gguf": (("tiny/x.gguf", "--on", "sums.jsonl"), [("GGUF files cannot be evaluated", "name the folder")]),
+    "gguf": (("tiny/x.gguf", "--on", "sums.jsonl"), [("no such file: ./models/tiny/x.gguf", "name a GGUF file")]),
     "no tokenizer": (("without-tokenizer", "--on", "sums.jsonl"), [("has no tokenizer", "save_pretrained")]),
     "column": (("tiny", "--on", "sums.jsonl", "--by", "levels"), [("no dataset has a column `levels`", "level")]),
 }

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest, RequestedMetrics
+from holdfast.app.evaluate.data import RowChoice
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request
 from holdfast.cli.text.evaluation import render_evaluation
 from holdfast.core.evaluation import GenerationSettings
@@ -16,7 +17,7 @@ from tests.app.models.test_finding import NAME, make_model
 from tests.helpers.evaluations import evaluation
 
 OPTIONS = EvaluationOptions(
-    split=None, config=None, rows=None, requested=RequestedMetrics(), by=(), cluster="",
+    choice=RowChoice(), requested=RequestedMetrics(), by=(), cluster="",
     generation=GenerationSettings(), batch_size=1, offline=True,
 )  # fmt: skip
 

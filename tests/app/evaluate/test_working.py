@@ -9,14 +9,13 @@ import pytest
 from holdfast.adapters.evaluation.process import ModelSource
 from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.evaluate.asking import EvaluationOptions, RequestedMetrics
+from holdfast.app.evaluate.data import RowChoice
 from holdfast.app.evaluate.working import RowsForModel, outputs_of
 from holdfast.app.models.found_model import FoundModel
 from holdfast.core.evaluation import GenerationSettings
 
 OPTIONS = EvaluationOptions(
-    split=None,
-    config=None,
-    rows=None,
+    choice=RowChoice(),
     requested=RequestedMetrics(),
     by=(),
     cluster="",

@@ -13,6 +13,8 @@ from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Event, Liveness, Polled, Reported, RunRequested, Starting
 from holdfast.core.requested_job import RequestedJob
+from tests.helpers.gguf_files import gguf_bytes
+from tests.helpers.gguf_files import text as gguf_text
 
 NAME = "sums-20261127-090000-x7"
 
@@ -47,6 +49,21 @@ def test_a_run_is_its_final_model(run: Path, name: str) -> None:
 
     assert found.source.path == str(run / "model")
     assert (found.name, found.base, found.trained_on, found.is_final) == (NAME, "base/model", "train.jsonl", True)
+
+
+def test_a_gguf_file_of_a_run_is_compared_with_the_model_of_its_job(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what the run was for; its chat template stands in the file."""
+    monkeypatch.setattr("holdfast.app.extras.find_spec", lambda _: True)
+    file = run / "export" / "sums-q8_0.gguf"
+    file.parent.mkdir()
+    file.write_bytes(
+        gguf_bytes({"general.architecture": gguf_text("qwen2"), "tokenizer.chat_template": gguf_text("{{ messages }}")})
+    )
+
+    found = find_model(str(file), runs=None, offline=True)
+
+    assert (found.source.path, found.source.is_gguf, found.template) == (str(file), True, "{{ messages }}")
+    assert (found.base, found.trained_on, found.is_final) == ("base/model", "train.jsonl", False)
 
 
 def test_a_run_without_a_final_model(run: Path) -> None:

@@ -54,6 +54,7 @@ class ModelSource:
     template: str | None = None
     classifies: bool = False
     is_vision: bool = False
+    is_gguf: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +204,8 @@ def _unusable(event: WorkEvent, model: ModelSource) -> SourceError:
         fix = "name the base that it was trained on, in the adapter's `adapter_config.json`"
         return SourceError(what, where=model.adapter, fix=fix)
     what = f"the model cannot be loaded: {event.because}"
-    return SourceError(what, where=model.path, fix="`holdfast verify` says whether its files are whole")
+    whole = "export or download it again" if model.is_gguf else "`holdfast verify` says whether its files are whole"
+    return SourceError(what, where=model.path, fix=whole)
 
 
 def _note_death(code: int, name: str, report: WorkReport, log: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast.adapters.evaluation.benchmarks import BenchmarkSession
 from holdfast.adapters.foreign_files import expanded, is_file
+from holdfast.app.evaluate.data import RowChoice
 from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.models.found_model import FoundModel
@@ -48,9 +49,7 @@ class EvaluationOptions:
     """The options of an evaluation that its datasets share.
 
     Attributes:
-        split: The split; None for the first of test, validation and train that there is.
-        config: The configuration of Hub datasets.
-        rows: The most rows of a dataset; None for all.
+        choice: The rows of each dataset.
         requested: The metrics.
         by: What the figures are broken down by.
         cluster: The column whose value rows that belong together share; empty if those of the same prompt do.
@@ -59,9 +58,7 @@ class EvaluationOptions:
         offline: Whether the Hub is left alone.
     """
 
-    split: str | None
-    config: str | None
-    rows: int | None
+    choice: RowChoice
     requested: RequestedMetrics
     by: tuple[str, ...]
     cluster: str
@@ -199,17 +196,3 @@ def want_libraries(*, benchmarks: bool = False) -> None:
     require_extra("evaluate", NEEDED, "an evaluation")
     if benchmarks:
         require_extra("benchmarks", LM_EVAL, "a benchmark task")
-
-
-def want_one_comparison(base: object, not_worse_than: object, *, no_base: bool) -> None:
-    """Refuse `--not-worse-than` beside an option that names another model to compare with, or none.
-
-    Raises:
-        UsageError: Both are given.
-    """
-    is_other = base is not None and str(base) != str(not_worse_than)
-    if not_worse_than is None or not (no_base or is_other):
-        return
-    other, because = ("--no-base", "skips the comparison") if no_base else ("--base", "names another model")
-    what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"
-    raise UsageError(what, where="--not-worse-than", fix=f"leave out `{other}`")

@@ -61,6 +61,23 @@ class EvaluationData:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChoice:
+    """The rows of a dataset that are evaluated.
+
+    Attributes:
+        split: The split, or a slice or sum of splits; None for the first of test, validation and train that there is.
+        config: The configuration of a Hub dataset.
+        most: The most rows, drawn at random; None for all.
+        seed: Of the draw.
+    """
+
+    split: str | None = None
+    config: str | None = None
+    most: int | None = None
+    seed: int = 0
+
+
 def find_data(name: str, *, config: str | None, offline: bool, where: str = "--on") -> "RowSource | None":
     """Return the source of a dataset's rows, before any is read; None of those that holdfast makes itself.
 
@@ -84,30 +101,25 @@ def _may_be_on_hub(name: str) -> bool:
     return may_be_repository(name) and not expanded(name).suffix and not name.startswith((".", "/", "~"))
 
 
-def read_data(
-    name: str, source: RowSource | None, split: str | None, *, config: str | None, limit: int | None, seed: int
-) -> EvaluationData:
+def read_data(name: str, source: RowSource | None, choice: RowChoice) -> EvaluationData:
     """Return the rows of a dataset.
 
     Args:
         name: As it was named.
         source: Its rows; None of those that holdfast makes itself.
-        split: The split; None for the first of test, validation and train that there is.
-        config: The configuration.
-        limit: The most rows, drawn at random; None for all.
-        seed: Of the draw.
+        choice: Which rows.
 
     Raises:
         SourceError: They cannot be read.
     """
     if source is None:
-        return _limited(_made(name, config or MESSAGES, split or "test"), limit, seed)
-    rows, chosen = _open(source, split)
+        return _limited(_made(name, choice.config or MESSAGES, choice.split or "test"), choice)
+    rows, chosen = _open(source, choice.split)
     numbered = dict(iterate_rows(rows))
     data = EvaluationData(
         name=name, split=chosen, of=len(numbered), rows=numbered, columns=rows.columns, broken=len(rows.broken)
     )
-    return _limited(data, limit, seed)
+    return _limited(data, choice)
 
 
 def _made(name: str, config: str, split: str) -> EvaluationData:
@@ -134,9 +146,9 @@ def _open(source: RowSource, split: str | None) -> tuple[Rows, str]:
     return source.open(chosen), chosen
 
 
-def _limited(data: EvaluationData, limit: int | None, seed: int) -> EvaluationData:
+def _limited(data: EvaluationData, choice: RowChoice) -> EvaluationData:
     """Return the data with as many rows as are requested, drawn at random, in their order."""
-    if limit is None or limit >= len(data.rows):
+    if choice.most is None or choice.most >= len(data.rows):
         return data
-    drawn = sorted(random.Random(seed).sample(sorted(data.rows), limit))  # noqa: S311 - no secret
+    drawn = sorted(random.Random(choice.seed).sample(sorted(data.rows), choice.most))  # noqa: S311 - no secret
     return replace(data, rows={number: data.rows[number] for number in drawn})

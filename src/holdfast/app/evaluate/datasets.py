@@ -168,9 +168,7 @@ def _none_fits(readings: Mapping[TaskName, TaskReading], data: EvaluationData, m
 
 def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> EvaluationData:
     try:
-        data = read_data(
-            name, source, options.split, config=options.config, limit=options.rows, seed=options.generation.seed
-        )
+        data = read_data(name, source, options.choice)
     except HoldfastError as error:
         raise DatasetError(error.what, error.fix) from error
     except OSError as error:

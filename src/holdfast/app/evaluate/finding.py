@@ -33,6 +33,22 @@ class NamedModels:
     gated: bool
     runs: PathName | None
 
+    @classmethod
+    def of_options(
+        cls, base: PathName | None, not_worse_than: PathName | None, *, no_base: bool, runs: PathName | None
+    ) -> "NamedModels":
+        """Return what the options of the command name.
+
+        Raises:
+            UsageError: `--not-worse-than` stands beside an option that names another model to compare with, or none.
+        """
+        is_other = base is not None and str(base) != str(not_worse_than)
+        if not_worse_than is not None and (no_base or is_other):
+            other, because = ("--no-base", "skips the comparison") if no_base else ("--base", "names another model")
+            what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"
+            raise UsageError(what, where="--not-worse-than", fix=f"leave out `{other}`")
+        return cls(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
+
     def name_of_base(self, model: FoundModel | None) -> PathName | None:
         """Return the name of the model to compare with; None if there is none. The model itself may not be known."""
         if not self.own:
@@ -84,6 +100,8 @@ def find_request(
     if data.is_empty and not errors:
         fix = "name datasets with --on, benchmark tasks with --task, or a --prompt"
         errors.append(UsageError("nothing to evaluate on", where="--on", fix=fix))
+    if data.benchmarks is not None:
+        errors += (_no_tasks(each) for each in found or () if each is not None and each.source.is_gguf)
     if errors or found is None:
         raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
     training, unknown = (trained_on, "") if trained_on else _trained_on(found[0], offline=options.offline)
@@ -119,6 +137,12 @@ def _find_models(
     return None if model is None else (model, base)
 
 
+def _no_tasks(model: FoundModel) -> UsageError:
+    """Return the error of benchmark tasks for a GGUF file."""
+    what = f"benchmark tasks cannot be evaluated with a GGUF file: {model.name}"
+    return UsageError(what, where="--task", fix="name the folder that it was converted from, or use datasets: --on")
+
+
 def _find_all(
     names: Sequence[str], option: str, options: EvaluationOptions, errors: list[HoldfastError]
 ) -> list[tuple[str, RowSource | None]]:
@@ -126,7 +150,7 @@ def _find_all(
     found: list[tuple[str, RowSource | None]] = []
     for name in names:
         try:
-            found.append((name, find_data(name, config=options.config, offline=options.offline, where=option)))
+            found.append((name, find_data(name, config=options.choice.config, offline=options.offline, where=option)))
         except UsageError as error:
             errors.append(error)
     return found

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.asking import EvaluationRequest
-from holdfast.app.evaluate.data import iterate_rows, read_data
+from holdfast.app.evaluate.data import RowChoice, iterate_rows, read_data
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.inspect.rows import RowSource
 from holdfast.core.errors import HoldfastError
@@ -51,7 +51,7 @@ def find_leaks(
 
 def _rows(name: str, source: RowSource | None) -> Iterator[Mapping[str, Any]]:
     if source is None:
-        yield from read_data(name, None, TRAIN, config=None, limit=None, seed=0).rows.values()
+        yield from read_data(name, None, RowChoice(split=TRAIN)).rows.values()
     else:
         for _, row in iterate_rows(source.open(TRAIN)):
             yield row

@@ -1,10 +1,12 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Literal
 
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
-from holdfast.app.evaluate.asking import EvaluationOptions, read_metrics, want_libraries, want_one_comparison
+from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest, read_metrics, want_libraries
+from holdfast.app.evaluate.data import RowChoice
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request, results_folder
 from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
 from holdfast.core.errors import HoldfastError
@@ -57,7 +59,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     [('loss', 1.61, 1.52, 1.7), ('perplexity', 5.0, 4.57, 5.47)]
 
     Args:
-        model: A folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base.
+        model: A folder, a run, a GGUF file, or the id of a Hub model. For an adapter, holdfast finds the base.
         on: The datasets: files, folders, or ids of Hub datasets.
         task: Benchmark tasks of lm-eval: names of tasks or groups, YAML files, or folders of them.
         few_shot: How many examples precede each row of a task. Default: what the task says.
@@ -94,10 +96,11 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         SourceError: The model cannot be loaded.
         LedgerError: The results cannot be written.
     """
-    want_one_comparison(base, not_worse_than, no_base=no_base)
-    tasks, prompts = as_paths(task), as_texts(prompt)
-    want_libraries(benchmarks=bool(tasks))
+    models = NamedModels.of_options(base, not_worse_than, no_base=no_base, runs=runs)
+    named = NamedTasks(names=as_paths(task), few_shot=few_shot, limit=limit, allow_code=allow_code, offline=offline)
+    want_libraries(benchmarks=bool(named.names))
     errors: list[HoldfastError] = []
+    metrics = as_texts(metric), as_texts(rewards), as_texts(at_least)
     generation = GenerationSettings(
         max_new_tokens=max_new_tokens,
         stop_strings=as_texts(stop),
@@ -107,21 +110,23 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         seed=seed,
     )
     options = EvaluationOptions(
-        split=split,
-        config=config,
-        rows=rows,
-        requested=read_metrics(as_texts(metric), as_texts(rewards), as_texts(at_least), errors, benchmarks=bool(tasks)),
+        choice=RowChoice(split=split, config=config, most=rows, seed=seed),
+        requested=read_metrics(*metrics, errors, benchmarks=bool(named.names)),
         by=as_texts(by),
         cluster=cluster or "",
         generation=generation,
         batch_size=batch_size,
         offline=offline,
     )
-    models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
-    named = NamedTasks(names=tasks, few_shot=few_shot, limit=limit, allow_code=allow_code, offline=offline)
-    with found_tasks(named, errors, on_progress) as benchmarks:
-        data = NamedData(on=as_paths(on), prompts=prompts, trained_on=as_paths(trained_on), benchmarks=benchmarks)
-        request = find_request(as_path(model), models, data, options, errors)
-        from holdfast.app.evaluate.every_checkpoint import run_request  # with numpy, which may not be installed
+    data = NamedData(on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on))
+    with found_tasks(named, errors, on_progress) as tasks:
+        request = find_request(as_path(model), models, replace(data, benchmarks=tasks), options, errors)
+        return _run(request, results, on_progress, every)
 
-        return run_request(request, results_folder(results, request.model), on_progress, checkpoints=every is not None)
+
+def _run(
+    request: EvaluationRequest, results: PathName | None, on_progress: Callable[[str], None], every: str | None
+) -> EvaluateResult:
+    from holdfast.app.evaluate.every_checkpoint import run_request  # with numpy, which may not be installed
+
+    return run_request(request, results_folder(results, request.model), on_progress, checkpoints=every is not None)

@@ -19,6 +19,8 @@ from holdfast.core.evaluation import Example, ModelOutput, WorkKind
 
 LIBRARIES: Final = ("torch", "transformers")
 """What outputs depend on beside the weights."""
+RUNTIME: Final = "llama-cpp-python"
+"""What those of GGUF files depend on, too."""
 HARNESS: Final = "lm-eval"
 """What responses to it depend on, too."""
 
@@ -94,7 +96,8 @@ def _add_rows(outputs: ModelOutputs, wanted: RowsForModel, file: OutputFile) -> 
 
 def _identities(model: FoundModel, kinds: AbstractSet[WorkKind]) -> Mapping[WorkKind, str]:
     """Return for each kind of work what outputs depend on beside the rows: the weights, and the versions of the libraries."""
-    shared = " ".join([model.identity, *map(_pinned, LIBRARIES)])
+    libraries = (*LIBRARIES, RUNTIME) if model.source.is_gguf else LIBRARIES
+    shared = " ".join([model.identity, *map(_pinned, libraries)])
     return {kind: f"{shared} {_pinned(HARNESS)}" if kind == "respond" else shared for kind in kinds}
 
 

@@ -1,10 +1,11 @@
-"""The model of a name: a folder, an adapter with its base, a run's final model, or one of the Hub."""
+"""The model of a name: a folder, an adapter with its base, a run's final model, a GGUF file, or one of the Hub."""
 
 from dataclasses import replace
 
 from holdfast.adapters.evaluation.builtin_model import make_builtin
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
+from holdfast.app.models.gguf_model import gguf_model, is_gguf
 from holdfast.app.models.model_files import model_facts
 from holdfast.app.models.run_models import known_runs, model_of_run
 from holdfast.app.run_paths import hint_at_parents
@@ -22,11 +23,10 @@ def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = 
     """
     if name in MODELS:
         return replace(find_model(str(make_builtin(name)), runs=runs, offline=offline, where=where), name=name)
-    if name.lower().endswith(".gguf"):
-        fix = "name the folder that it was converted from"
-        raise UsageError(f"GGUF files cannot be evaluated: {name}", where=where, fix=fix)
     if found := model_of_run(name, runs):
         return found
+    if is_gguf(name):
+        return gguf_model(name, where=where)
     try:
         facts = model_facts(name, offline=offline, where=where)
     except UsageError as error:

@@ -13,6 +13,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.removal import read_removal
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
+from holdfast.app.models.gguf_model import gguf_model, is_gguf
 from holdfast.app.models.model_files import model_facts
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError, UsageError
@@ -117,16 +118,22 @@ def kept_checkpoints(run: Path) -> list[tuple[int, Path]]:
     return sorted((int(step), path) for step, path in numbered if step.isdigit())
 
 
-def _model_in(run: Path, folder: Path, state: RunState) -> FoundModel:
-    """Return a model in the folder of a run, with its base and its dataset as the resolved job file names them."""
-    found = found_model(str(folder), model_facts(str(folder), offline=True, where="MODEL"), offline=True, where="MODEL")
+def _model_in(run: Path, path: Path, state: RunState) -> FoundModel:
+    """Return a model or a GGUF file in the folder of a run, with its base and its dataset as the resolved job file names them."""
     job = _resolved_job(run)
+    found = _found_in(str(path))
     return replace(
         found,
         base=found.base or job.get("model.path", state.about.model or _loaded_from(state)),
         trained_on=job.get("dataset.path", state.about.dataset),
         run=run,
     )
+
+
+def _found_in(name: str) -> FoundModel:
+    if is_gguf(name):
+        return gguf_model(name, where="MODEL")
+    return found_model(name, model_facts(name, offline=True, where="MODEL"), offline=True, where="MODEL")
 
 
 def _loaded_from(state: RunState) -> str | None:

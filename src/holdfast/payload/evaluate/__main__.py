@@ -49,9 +49,10 @@ class LoadedWork(NamedTuple):
 
 def _load(request: ModelRequest) -> LoadedWork:
     """Load the model, and the code that works with it: with torch, whose import may fail."""
-    from . import dataset_work, loading
+    from . import dataset_work, gguf, loading
 
-    return LoadedWork(loading.load_model(request), dataset_work.do, dataset_work.kind_of)
+    load = gguf.load_gguf if request.is_gguf else loading.load_model
+    return LoadedWork(load(request), dataset_work.do, dataset_work.kind_of)
 
 
 def _is_peft(error: BaseException) -> bool:

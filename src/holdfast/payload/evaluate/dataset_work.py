@@ -11,6 +11,7 @@ from typing import Any
 
 from .batching import OutOfMemoryRowError, is_out_of_memory, run_batches
 from .generating import Generating
+from .gguf import GgufModel, GgufScoring
 from .loading import LoadedModel
 from .scoring import Classifying, Scoring
 from .vision import VisionScoring
@@ -52,14 +53,16 @@ def _worker(work: WorkRequest, loaded: LoadedModel) -> Any:
         from .responding import Responding  # with lm-eval, which datasets need not
 
         return Responding(loaded, work.batch_size)
-    if work.kind == "score" and loaded.processor is not None:
-        return VisionScoring(loaded)
-    makers: dict[str, Callable[[], Any]] = {
-        "generate": lambda: Generating(loaded, work.generation),
-        "score": lambda: Scoring(loaded),
-        "classify": lambda: Classifying(loaded),
-    }
-    return makers[work.kind]()
+    if work.kind == "generate":
+        return Generating(loaded, work.generation)
+    return Classifying(loaded) if work.kind == "classify" else _scorer(loaded)
+
+
+def _scorer(loaded: LoadedModel) -> Any:
+    """Return what gives log-likelihoods."""
+    if isinstance(loaded.model, GgufModel):
+        return GgufScoring(loaded)
+    return Scoring(loaded) if loaded.processor is None else VisionScoring(loaded)
 
 
 def refuse_not_finite(outputs: list[dict[str, Any]]) -> None:

@@ -1,6 +1,7 @@
 """Loading the model and its tokenizer."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -10,6 +11,7 @@ import transformers
 
 from .work_request import ModelRequest
 
+LIBRARIES = ("torch", "transformers")
 SOME_POSITIONS = 1 << 30
 """Tokenizers that know no limit say a number that is larger."""
 
@@ -24,6 +26,7 @@ class LoadedModel:
         device: Where it is.
         positions: The most tokens that it can read.
         processor: What reads the rows of a vision-language model; None for a model of texts.
+        libraries: The packages that its outputs depend on.
     """
 
     model: Any
@@ -31,6 +34,7 @@ class LoadedModel:
     device: torch.device
     positions: int
     processor: Any = None
+    libraries: Sequence[str] = LIBRARIES
 
     def describe(self) -> dict[str, Any]:
         """Return what is worth knowing about it."""
@@ -39,7 +43,7 @@ class LoadedModel:
             "device": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type,
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "template": hashlib.sha256(str(template).encode()).hexdigest() if template else "",
-            "versions": {name: version(name) for name in ("torch", "transformers")},
+            "versions": {name: version(name) for name in self.libraries},
         }
 
 

@@ -11,12 +11,13 @@ class ModelRequest:
     """The model to load.
 
     Attributes:
-        path: The folder or Hub id of the model; of an adapter, that of its base.
+        path: The folder or Hub id of the model, or its GGUF file; of an adapter, that of its base.
         adapter: The folder or Hub id of the adapter; None for a whole model.
         tokenizer: The folder or Hub id of the tokenizer.
         template: The chat template to use if the tokenizer has none.
         classifies: Whether it has a classification head.
         is_vision: Whether it takes images, so that a processor reads its rows.
+        is_gguf: Whether it is a GGUF file.
     """
 
     path: str
@@ -25,6 +26,7 @@ class ModelRequest:
     template: str | None
     classifies: bool
     is_vision: bool
+    is_gguf: bool = False
 
 
 @dataclass(frozen=True)

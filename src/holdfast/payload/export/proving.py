@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .comparing import LIMIT, WINDOW, compare
+from .comparing import LIMIT, compare
 from .converter import Converter
 from .runtime import Gguf
 
@@ -35,7 +35,7 @@ def prove(request: ProofRequest) -> dict[str, Any]:
     reference = json.loads(Path(request.reference, "reference.json").read_text(encoding="utf-8"))
     logits = np.load(Path(request.reference, "logits.npy"))
     converter = Converter(request.converter)
-    model = Gguf(request.file, context=WINDOW + LIMIT + len(reference["prompt"]))
+    model = Gguf(request.file)
     answer = list(model.answer(reference["prompt"], LIMIT))
     return {
         "types": converter.tensor_types(Path(request.file)),
