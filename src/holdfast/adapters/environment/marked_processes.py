@@ -13,6 +13,12 @@ import psutil
 
 PARENT = "HOLDFAST_PARENT"
 """Variable by which a process knows whose death it is not to survive; see `payload/calls.py`."""
+PATIENT_THREADS: Mapping[str, str] = {"GOMP_SPINCOUNT": "1000"}
+"""Has threads of torch and llama.cpp sleep while they wait for one another. By default, they spin for milliseconds, which on a busy
+machine of two cores took four times the processor (`docs/figures.md`).
+
+Source: libgomp's manual; the value is its own for more threads than processors.
+"""
 POLL_S = 60.0
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""

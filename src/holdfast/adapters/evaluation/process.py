@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.environment.marked_processes import PATIENT_THREADS, marked_child
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import SourceError
 from holdfast.core.evaluation import GenerationSettings, WorkKind
@@ -25,6 +25,7 @@ MARK: Final = "HOLDFAST_EVALUATION"
 SHOWN: Final = 600
 """Characters of what a process last wrote that are shown."""
 VARIABLES: Final = {
+    **PATIENT_THREADS,
     "TOKENIZERS_PARALLELISM": "true",
     "TRANSFORMERS_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",

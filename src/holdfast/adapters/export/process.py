@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.environment.marked_processes import PATIENT_THREADS, marked_child
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.export import StageAnswer
 
@@ -24,6 +24,7 @@ HEED_S: Final = 0.5
 SHOWN: Final = 600
 """Characters of what a process last wrote that are shown."""
 VARIABLES: Final = {
+    **PATIENT_THREADS,
     "TOKENIZERS_PARALLELISM": "false",
     "TRANSFORMERS_VERBOSITY": "error",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.job_watch import JobWatch, shared_watch
-from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
+from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, explain
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
 from holdfast.adapters.backends.hf_jobs.states import ALIVE, JobState, parse_state, parse_usage
 from holdfast.adapters.hub.accounts import parse_account
@@ -162,18 +162,15 @@ class JobsHub:
 
     @contextmanager
     def log(self, address: JobAddress) -> Iterator[Iterable[bytes]]:
-        """Give the stream of a job's log, from its first line on, in pieces."""
+        """Give the stream of a job's log, from its first line on, in pieces. It may raise whatever the client or its transport raises."""
         utils = import_module("huggingface_hub.utils")
         url = f"{self._endpoint}/api/jobs/{quote(address.namespace)}/{quote(address.job)}/logs"
-        try:
-            headers = utils.build_hf_headers(token=self._token() or False)
-            with utils.get_session().stream("GET", url, headers=headers, timeout=KEEP_ALIVE_S) as response:
-                if response.status_code >= 400:  # noqa: PLR2004 - as HTTP has it
-                    response.read()
-                utils.hf_raise_for_status(response)
-                yield response.iter_bytes()
-        except Exception as error:  # noqa: BLE001 - whatever the client or its transport raises
-            raise as_unreachable(explain(error, "read the log")) from None
+        headers = utils.build_hf_headers(token=self._token() or False)
+        with utils.get_session().stream("GET", url, headers=headers, timeout=KEEP_ALIVE_S) as response:
+            if response.status_code >= 400:  # noqa: PLR2004 - as HTTP has it
+                response.read()
+            utils.hf_raise_for_status(response)
+            yield response.iter_bytes()
 
     def ask(self, doing: str, call: Callable[["HfApi"], Answer], limit_s: float = CALL_S) -> Answer:
         """Return the answer to a call of the client.

@@ -13,6 +13,7 @@ from threading import Condition, Thread
 from typing import Final
 
 from holdfast.adapters.backends.hf_jobs.log_lines import LogReplay, MergedLog, parse_event, split_lines
+from holdfast.adapters.backends.hf_jobs.refusals import explain
 from holdfast.core.errors import UnreachableError
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.ports import LogPart
@@ -148,10 +149,4 @@ def _receive(connect: Connect, connection: _Connection, log: MergedLog, changed:
 
 def _failure(outcome: Raised | None) -> str:
     """Return why a connection ended; empty if its stream did."""
-    match outcome:
-        case Raised(error=UnreachableError() as error):
-            return error.what
-        case Raised(error=error):
-            return f"the connection broke: {type(error).__name__}"
-        case None:
-            return ""
+    return "" if outcome is None else explain(outcome.error, "read the log").what
