@@ -131,6 +131,27 @@ def test_a_script_is_as_tidy_as_a_person_would_leave_it(name: str) -> None:
     assert run_ruff("format", "--diff", script=script) == ""
 
 
+@pytest.mark.parametrize("tools", [None, ["add"], '["add"]'])
+def test_measured_answers_are_asked_for_with_the_tools_of_their_rows(tools: list[str] | str | None) -> None:
+    """As training writes them: a column of lists, or of their JSON."""
+
+    class Tokenizer:
+        def apply_chat_template(self, messages: Any, *, tools: Any, **_: Any) -> str:
+            return f"{tools} {messages[-1]['content']}"
+
+        def __call__(self, text: str, **_: Any) -> dict[str, str]:
+            return {"input_ids": text}
+
+    chat = [{"role": "user", "content": "1 plus 1"}, {"role": "assistant", "content": "2"}]
+    script = render(job(**JOBS["measuring"]))
+    measured = function(script, "measured_row", json=json, answered=function(script, "answered"))
+
+    row = measured({"messages": chat, "tools": tools}, Tokenizer())
+
+    assert row["tokens"] == f"{['add'] if tools else None} 1 plus 1"
+    assert row["reference"] == "2"
+
+
 @pytest.mark.parametrize("name", JOBS)
 def test_a_script_is_the_same_each_time(name: str) -> None:
     """A script can be compared with an earlier one of the same job."""

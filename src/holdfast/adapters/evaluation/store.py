@@ -153,9 +153,19 @@ def work_lines(kind: WorkKind, examples: Sequence[Example]) -> list[bytes]:
     """Return rows as the process reads them."""
     keys = KEYS[kind]
     return [
-        json.encode({"row": each.row, **{key: getattr(each, key) for key in keys}, **_images(each)}) + b"\n"
+        json.encode({"row": each.row, **{key: getattr(each, key) for key in keys}, **_images(each), **_tools(each)})
+        + b"\n"
         for each in examples
     ]
+
+
+def _tools(example: Example) -> dict[str, Any]:
+    """Return the tools of a row under their key, as training passes them to the chat template: a list, or the JSON of one."""
+    tools = example.columns.get("tools")
+    if isinstance(tools, str):
+        with suppress(DecodeError):
+            tools = json.decode(tools)
+    return {"tools": tools} if isinstance(tools, list) and tools else {}
 
 
 def _images(example: Example) -> dict[str, Any]:

@@ -37,7 +37,9 @@ class Generating:
         if self._loaded.processor is not None:
             encoded = encode_with_images(self._loaded, row["prompt"], row.get("images", []))
             return {"row": row["row"], "ids": encoded.ids, "inputs": encoded.inputs, "cut": False}
-        ids = encode_prompt(self._loaded.tokenizer, row["prompt"]) or [self._loaded.tokenizer.pad_token_id]
+        ids = encode_prompt(self._loaded.tokenizer, row["prompt"], row.get("tools")) or [
+            self._loaded.tokenizer.pad_token_id
+        ]
         return {"row": row["row"], "ids": ids[-self._room :], "cut": len(ids) > self._room}
 
     def length(self, row: dict[str, Any]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from transformers.utils.chat_template_utils import render_jinja_template
@@ -38,12 +38,18 @@ class GgufTokenizer:
         return {"input_ids": self._gguf.ids(text, special=add_special_tokens)}
 
     def apply_chat_template(
-        self, messages: list[dict[str, Any]], *, tokenize: bool = False, add_generation_prompt: bool = False
+        self,
+        messages: list[dict[str, Any]],
+        *,
+        tools: Any = None,
+        tokenize: Literal[False],
+        add_generation_prompt: bool = False,
     ) -> str:
         """Return the text of messages; ids are never requested."""
         del tokenize
         (text,), _ = render_jinja_template(
             [messages],
+            tools=tools,
             chat_template=self.chat_template,
             add_generation_prompt=add_generation_prompt,
             bos_token=self._begins,

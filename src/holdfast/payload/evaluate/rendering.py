@@ -8,27 +8,27 @@ def is_chat(prompt: Any) -> bool:
     return isinstance(prompt, list)
 
 
-def render_prompt(tokenizer: Any, prompt: Any) -> str:
-    """Return the text of a prompt, up to where the answer begins."""
+def render_prompt(tokenizer: Any, prompt: Any, tools: Any = None) -> str:
+    """Return the text of a prompt, up to where the answer begins. The template writes the tools that a row has."""
     if not is_chat(prompt):
         return str(prompt)
-    return str(tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True))
+    return str(tokenizer.apply_chat_template(prompt, tools=tools, tokenize=False, add_generation_prompt=True))
 
 
-def encode_prompt(tokenizer: Any, prompt: Any) -> list[int]:
+def encode_prompt(tokenizer: Any, prompt: Any, tools: Any = None) -> list[int]:
     """Return the ids of a prompt; a template writes the tokens that begin a text itself."""
-    ids = tokenizer(render_prompt(tokenizer, prompt), add_special_tokens=not is_chat(prompt))["input_ids"]
+    ids = tokenizer(render_prompt(tokenizer, prompt, tools), add_special_tokens=not is_chat(prompt))["input_ids"]
     return _without_end(tokenizer, list(ids)) if not is_chat(prompt) else list(ids)
 
 
-def encode_answered(tokenizer: Any, prompt: Any, answer: Any) -> tuple[list[int], list[int]]:
+def encode_answered(tokenizer: Any, prompt: Any, answer: Any, tools: Any = None) -> tuple[list[int], list[int]]:
     """Return the ids of a prompt and those of the answer behind it, as one text is tokenized.
 
     The answer of a chat ends as the template ends it. A text that is no answer to a prompt is scored whole.
     """
     chat = is_chat(prompt) or is_chat(answer)
-    before = (render_prompt(tokenizer, prompt) if prompt else "") if chat else str(prompt)
-    whole = _render_answered(tokenizer, prompt, answer, before) if chat else f"{before}{answer}"
+    before = (render_prompt(tokenizer, prompt, tools) if prompt else "") if chat else str(prompt)
+    whole = _render_answered(tokenizer, prompt, answer, tools) or before if chat else f"{before}{answer}"
     if not whole.startswith(before):  # a template that writes earlier turns otherwise
         whole = f"{before}{_content(answer)}{tokenizer.eos_token or ''}"
     special = not chat
@@ -38,10 +38,10 @@ def encode_answered(tokenizer: Any, prompt: Any, answer: Any) -> tuple[list[int]
     return ids[:at], ids[at:]
 
 
-def _render_answered(tokenizer: Any, prompt: Any, answer: Any, before: str) -> str:
+def _render_answered(tokenizer: Any, prompt: Any, answer: Any, tools: Any) -> str:
     turns = prompt if is_chat(prompt) else ([{"role": "user", "content": prompt}] if prompt else [])
     answered = answer if is_chat(answer) else [{"role": "assistant", "content": answer}]
-    return str(tokenizer.apply_chat_template([*turns, *answered], tokenize=False)) or before
+    return str(tokenizer.apply_chat_template([*turns, *answered], tools=tools, tokenize=False))
 
 
 def _content(answer: Any) -> str:

@@ -19,7 +19,7 @@ class Scoring:
         """Return a row with the ids of its texts, and where each answer begins in them."""
         texts, cut = [], False
         for each in row["scored"]:
-            before, answer = encode_answered(self._loaded.tokenizer, each["prompt"], each["answer"])
+            before, answer = encode_answered(self._loaded.tokenizer, each["prompt"], each["answer"], row.get("tools"))
             ids = [*before, *answer]
             start = max(1, len(before))  # nothing comes before the first token, which has no likelihood
             lost = max(0, len(ids) - self._loaded.positions)
