@@ -86,7 +86,8 @@ def test_files_that_hold_no_model_that_writes(tmp_path: Path, metadata: Mapping[
     file = tmp_path / "m.gguf"
     file.write_bytes(b"<html>" if metadata is None else gguf_bytes(metadata))
 
-    for options in ({"model": file}, {"model": tmp_path, "base": file}):
+    named: list[dict[str, Any]] = [{"model": file}, {"model": tmp_path, "base": file}]
+    for options in named:
         with pytest.raises(HoldfastError) as raised:
             holdfast.evaluate(**options, prompt="1 plus 1")
         errors = getattr(raised.value, "exceptions", (raised.value,))

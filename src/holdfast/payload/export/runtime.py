@@ -52,7 +52,7 @@ def heard_errors(c: Any) -> Iterator[list[str]]:
     try:
         yield errors
     finally:
-        c.llama_log_set(ctypes.cast(None, c.llama_log_callback), None)  # to standard error, as before
+        c.llama_log_set(c.llama_log_callback(), None)  # none: to standard error, as before
 
 
 class Gguf:
