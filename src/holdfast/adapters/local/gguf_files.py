@@ -21,10 +21,10 @@ SCALARS: Final[Mapping[int, str]] = {
 """The types of single values, as `struct` writes them."""
 TEXT: Final = 8
 ARRAY: Final = 9
-Value = str | int | float | bool
+MetadataValue = str | int | float | bool
 
 
-def read_gguf_metadata(path: Path) -> dict[str, Value]:
+def read_gguf_metadata(path: Path) -> dict[str, MetadataValue]:
     """Return the metadata of a GGUF file, without its arrays.
 
     Raises:
@@ -48,7 +48,7 @@ class _GgufReader:
     def __init__(self, content: mmap.mmap) -> None:
         self._content, self._at = content, 0
 
-    def metadata(self) -> dict[str, Value]:
+    def metadata(self) -> dict[str, MetadataValue]:
         """Return the keys with their values.
 
         Raises:
@@ -61,7 +61,7 @@ class _GgufReader:
         if version not in VERSIONS:
             raise ValueError(f"its version is {version}, and not 2 or 3")
         self._number("Q")  # how many tensors there are
-        found: dict[str, Value] = {}
+        found: dict[str, MetadataValue] = {}
         for _ in range(int(self._number("Q"))):
             key, kind = self._text(), int(self._number("I"))
             if kind == ARRAY:
@@ -70,16 +70,16 @@ class _GgufReader:
                 found[key] = self._value(kind)
         return found
 
-    def _value(self, kind: int) -> Value:
+    def _value(self, kind: int) -> MetadataValue:
         if kind == TEXT:
             return self._text()
         if kind not in SCALARS:
             raise ValueError(f"a value of type {kind}")
         return self._number(SCALARS[kind])
 
-    def _number(self, form: str) -> Value:
+    def _number(self, form: str) -> MetadataValue:
         size = struct.calcsize(f"<{form}")
-        value: Value
+        value: MetadataValue
         (value,) = struct.unpack(f"<{form}", self._bytes(size))
         return value
 
