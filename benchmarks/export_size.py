@@ -6,6 +6,7 @@ Needs `holdfast[gguf]`, and 6 GB of disk. Fewer layers make a smaller model. Of 
 """
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def make_adapter(folder: Path, layers: int) -> Path:
 
 
 def main() -> None:
-    """Print a line for each step."""
+    """Print a line for each step and each file, and the processor time of all."""
     print(heading("export"))
     with tempfile.TemporaryDirectory() as box:
         adapter = make_adapter(Path(box), int(sys.argv[1]) if len(sys.argv) > 1 else LAYERS)
@@ -67,6 +68,8 @@ def main() -> None:
         for file in answer["files"]:
             checks = ", ".join(f"{each['name']} {each['verdict']}" for each in file["checks"])
             print(f"{file['quantization'] or file['format']:20} {file['bytes'] / 1e9:8.2f} GB: {checks}")
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{'processor':20} {used.ru_utime + used.ru_stime:8.1f} s")
 
 
 if __name__ == "__main__":
