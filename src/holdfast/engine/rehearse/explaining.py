@@ -184,19 +184,18 @@ def _given_elsewhere(
         return None
     if line is None or PARSES.search(line.code):
         return _given_outside(context, error, fix)
-    return _handed_over(failure, context, line, error, fix)
-
-
-def _handed_over(
-    failure: Failure, context: FailureContext, line: FailingLine, error: str, fix: str
-) -> FailingLine | None:
-    """Return the line of the argument that a library refuses; None if a line did not call it, or no argument is known."""
     if line.role or not line.entered:
         return None
+    given = _refused_argument(failure, context, error, fix)
+    return replace(given, entered=line.entered) if given else None
+
+
+def _refused_argument(failure: Failure, context: FailureContext, error: str, fix: str) -> FailingLine | None:
+    """Return the line of the argument that a library refuses; None if the error and its fix name none of the program."""
     given = find_argument(f"{error} {fix}", context.sources, context.cells)
     if given is None and failure.cause.signature.phase == CONFIG:
         given = find_argument_in_words(error, context.sources, context.cells)
-    return replace(given, entered=line.entered) if given else None
+    return given
 
 
 def _given_outside(context: FailureContext, error: str, fix: str) -> FailingLine | None:

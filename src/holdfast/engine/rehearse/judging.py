@@ -4,7 +4,7 @@ A stage passes only where something of it was gone through and nothing of it fai
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from holdfast.core.diagnosis import Cause
@@ -97,7 +97,7 @@ def judge(
     failures = [with_objection(each, whole, objections) for each in failures]
     failures += objected(objections, failures)
     results = {stage: stage_result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
-    for result, more in _stopped_and_resumed(results["step"], parts, failures, diagnose, left_off):
+    for result, more in _Continuations(parts, diagnose, left_off).results(results["step"], failures):
         failures += more
         if results[result.name].status != "fail":  # a failure of the whole path may be about this stage
             results[result.name] = result
@@ -122,71 +122,66 @@ def _end_of_whole(whole: PartResult, diagnose: Diagnose, unreached: str) -> tupl
     return "", raised
 
 
-def _stopped_and_resumed(
-    step: StageResult,
-    parts: Mapping[Part, PartResult],
-    failures: Sequence[Failure],
-    diagnose: Diagnose,
-    left_off: str,
-) -> Iterator[tuple[StageResult, list[Failure]]]:
-    """Yield the results of stopping and of resuming, in this order, each with its own failures: a resume that fails as the stop did has none.
+@dataclass(frozen=True, slots=True)
+class _Continuations:
+    """The stages in which a training is stopped and resumed: judged in this order, because a resume that fails as the stop did has no failure of its own.
 
-    There is none of a training that took no step, nor of a loop of the script's own, which is not stopped.
+    Attributes:
+        parts: What each process left.
+        diagnose: Says why a part failed.
+        left_off: Why the rehearsal did not go on where the job would; empty if it did.
     """
-    if step.status != "pass" or not parts["whole"].happened(TrainingStarted):
-        return
-    known = list(failures)
-    unsaved = _leaves_weights_unsaved(parts["whole"])
-    for findings in (judge_stop(parts), judge_resume(parts)):
-        result, more = _again(findings, parts, known, diagnose, left_off=left_off, unsaved=unsaved)
-        known += more
-        yield result, more
+
+    parts: Mapping[Part, PartResult]
+    diagnose: Diagnose
+    left_off: str
+
+    def results(self, step: StageResult, failures: Sequence[Failure]) -> Iterator[tuple[StageResult, list[Failure]]]:
+        """Yield the result of each, with its own failures.
+
+        There is none of a training that took no step, nor of a loop of the script's own, which is not stopped.
+        """
+        if step.status != "pass" or not self.parts["whole"].happened(TrainingStarted):
+            return
+        known = list(failures)
+        for findings in (judge_stop(self.parts), judge_resume(self.parts)):
+            result, more = self._judged(findings, known)
+            known += more
+            yield result, more
+
+    def _judged(self, findings: StageFindings, failures: Sequence[Failure]) -> tuple[StageResult, list[Failure]]:
+        """Return the result of a stage, and its own failure, if there is one that is not known already."""
+        if findings.wrong and findings.wrong[0] == DIVERGES and _leaves_weights_unsaved(self.parts["whole"]):
+            return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
+        result = self._blocked(findings.result, failures)
+        result = replace(result, missed=result.status == "not_rehearsed")
+        if findings.failed is not None:
+            cause = self.diagnose(findings.failed, result.name)
+            if same := _same_failure(cause, failures):
+                return replace(findings.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
+            return result, [
+                Failure(stage=result.name, cause=cause, part=findings.failed.part, over=findings.failed.over)
+            ]
+        return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
+
+    def _blocked(self, result: StageResult, failures: Sequence[Failure]) -> StageResult:
+        """Return the result of a stage; where no process was started for it, what prevented one is the reason."""
+        raised = next((each for each in failures if each.part == "whole"), None)
+        if result.name in self.parts or result.status != "not_rehearsed":
+            return result
+        if self.left_off:
+            return replace(result, because=where_left(self.parts["whole"], self.left_off))
+        if raised is None:
+            return result
+        failed = f"the script failed at `{raised.stage}`"
+        if comes_before(result.name, raised.stage):
+            failed = f"a job is {AGAIN[result.name]} only where it comes to its end, and {failed}"
+        return replace(result, because=failed)
 
 
 def _leaves_weights_unsaved(whole: PartResult) -> bool:
     """True if it was reported that checkpoints leave out weights that are trained, so that a resume has to differ."""
     return any("unsaved" in each["evidence"] for each in whole.reported("fault"))
-
-
-def _again(
-    findings: StageFindings,
-    parts: Mapping[Part, PartResult],
-    failures: Sequence[Failure],
-    diagnose: Diagnose,
-    *,
-    left_off: str,
-    unsaved: bool,
-) -> tuple[StageResult, list[Failure]]:
-    """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
-    if unsaved and findings.wrong and findings.wrong[0] == DIVERGES:
-        return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
-    result = _blocked_stage(findings.result, parts, failures, left_off)
-    result = replace(result, missed=result.status == "not_rehearsed")
-    if findings.failed is not None:
-        cause = diagnose(findings.failed, result.name)
-        if same := _same_failure(cause, failures):
-            return replace(findings.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
-        return result, [Failure(stage=result.name, cause=cause, part=findings.failed.part, over=findings.failed.over)]
-    return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
-
-
-def _blocked_stage(
-    result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure], left_off: str
-) -> StageResult:
-    """Return the result of a stage; where no process was started for it, what prevented one is the reason."""
-    raised = next((each for each in failures if each.part == "whole"), None)
-    if result.name in parts or result.status != "not_rehearsed":
-        return result
-    if left_off:
-        return replace(result, because=where_left(parts["whole"], left_off))
-    if raised is None:
-        return result
-    if comes_before(result.name, raised.stage):
-        because = (
-            f"a job is {AGAIN[result.name]} only where it comes to its end, and the script failed at `{raised.stage}`"
-        )
-        return replace(result, because=because)
-    return replace(result, because=f"the script failed at `{raised.stage}`")
 
 
 def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:

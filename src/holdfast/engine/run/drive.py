@@ -1,8 +1,8 @@
 """The loop that does what the supervisor decides, and writes down what results from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.core.event import (
@@ -119,7 +119,22 @@ class _Loop:
         self._read = 0
         self._order: Order | None = None
         self._watched = False  # whether the newest attempt was seen alive
+        self._news: list[Event] = []  # of the action that is being carried out
         self.state = RunState()
+        self._does: Mapping[type[Action], Callable[[Any], Sequence[Event] | None]] = {  # events that need not be stored
+            Start: self._start,
+            Poll: self._poll,
+            Pause: self._pause,
+            Stop: self._stop,
+            TakeStacks: self._take_stacks,
+            Kill: self._kill,
+            Note: self._note,
+            FindCause: self._find_cause,
+            Verify: self._verify,
+            EvaluateModel: self._evaluate,
+            ExportModel: self._export,
+            Close: self._close,
+        }
 
     def carry_out(self, action: Action) -> Sequence[Event]:
         """Carry out an action; return the events that resulted from it.
@@ -127,55 +142,19 @@ class _Loop:
         Raises:
             _Detached: The person detached.
         """
-        match action:
-            case Start():
-                return self._start(action)
-            case Poll(after_s):
-                return self._poll(after_s)
-            case Pause() | Stop() | TakeStacks() | Kill() | Note():
-                self._attend(action)
-            case FindCause() | Verify() | EvaluateModel() | ExportModel() | Close():
-                self._conclude(action)
-        return self.catch_up()
+        self._news = []
+        self.catch_up(*(self._does[type(action)](action) or ()))
+        return self._news
 
-    def _attend(self, action: Pause | Stop | TakeStacks | Kill | Note) -> None:
-        """Carry out an action on the newest attempt, or between two of them."""
-        match action:
-            case Pause(for_s):
-                self._pause(for_s)
-            case Stop(by):
-                self._stop(by)
-            case TakeStacks():
-                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
-            case Kill():
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
-            case Note(trouble):
-                self._record(TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble))
-
-    def _conclude(self, action: FindCause | Verify | EvaluateModel | ExportModel | Close) -> None:
-        """Carry out an action that follows an attempt, or all of them."""
-        match action:
-            case FindCause(attempts):
-                cause = self._dependencies.diagnose(self._current.number, self._now)
-                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
-            case Verify(repository):
-                self._verify(repository)
-            case EvaluateModel():
-                self._evaluate()
-            case ExportModel():
-                self._export()
-            case Close(stage, because):
-                self._record(Closed(at_s=self._now, stage=stage, because=because))
-
-    def catch_up(self, *unwritten: Event) -> Sequence[Event]:
-        """Apply the new events of the ledger to the state, then those that need not be stored; return them all."""
+    def catch_up(self, *unwritten: Event) -> None:
+        """Apply the new events of the ledger to the state, then those that need not be stored."""
         stored = self._dependencies.store.read(self._run, after=self._read)
         self._read = stored[-1][0] if stored else self._read
         events = (*(event for _, event in stored), *unwritten)
         self.state = fold(events, self.state)
         self._dependencies.observe(self.state, events)
         self._dependencies.tell(self.state, events)
-        return events
+        self._news += events
 
     @property
     def _now(self) -> float:
@@ -190,7 +169,7 @@ class _Loop:
     def _record(self, *events: Event) -> None:
         self._dependencies.store.append(self._run, events)
 
-    def _start(self, start: Start) -> Sequence[Event]:
+    def _start(self, start: Start) -> None:
         backend, number = self._dependencies.backend, start.number
         attempt = self._reach(lambda: self._dependencies.prepare(number, start.resume))
         attempt = replace(attempt, timeout_s=start.timeout_s)
@@ -202,14 +181,13 @@ class _Loop:
             passed_over=attempt.passed_over,
         )
         self._record(starting)
-        begun = self.catch_up()  # what goes wrong from here on belongs to this attempt
+        self.catch_up()  # what goes wrong from here on belongs to this attempt
         try:
             attempt_id = self._reach(lambda: backend.submit(attempt))
             self._watched = True
             self._record(Started(at_s=self._now, attempt=number, id=attempt_id))
         except BackendError as error:
             self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
-        return (*begun, *self.catch_up())
 
     def _reach(self, call: Callable[[], Answer]) -> Answer:
         """Return the answer to a call of the backend; call again, ever more slowly, while the backend cannot be reached.
@@ -235,13 +213,13 @@ class _Loop:
         order, self._order = self._order, None
         return self._dependencies.orders.take() or order
 
-    def _poll(self, after_s: float) -> Sequence[Event]:
-        self._obey_or_wait(after_s)
+    def _poll(self, poll: Poll) -> Sequence[Event]:
+        self._obey_or_wait(poll.after_s)
         polled, reports = self._look()
         news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
         if news:
             self._record(*news)
-        return self.catch_up(*([] if polled in news else [polled]))
+        return () if polled in news else (polled,)
 
     def _obey_or_wait(self, after_s: float) -> None:
         """Carry out the person's order to the attempt; without one, wait."""
@@ -251,9 +229,9 @@ class _Loop:
             case "kill":
                 if not self.state.stop:  # so that the run counts as cancelled, and not as failed
                     self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+                self._kill(Kill())
             case "stop" if not self.state.stop:
-                self._stop(Stopper.PERSON)
+                self._stop(Stop(Stopper.PERSON))
             case _:
                 self._dependencies.clock.sleep(after_s)
 
@@ -296,20 +274,37 @@ class _Loop:
     def _unknown(self, because: str) -> Polled:
         return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
 
-    def _pause(self, for_s: float) -> None:
+    def _pause(self, pause: Pause) -> None:
         match self._take_order():
             case "detach":
                 raise _Detached
             case "stop" | "kill":  # nothing runs that could be signalled
                 self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
             case _:
-                self._dependencies.clock.sleep(for_s)
+                self._dependencies.clock.sleep(pause.for_s)
 
-    def _verify(self, repository: str) -> None:
-        found = self._dependencies.verify(repository, self.state)
-        self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
+    def _stop(self, stop: Stop) -> None:
+        self._record(StopRequested(at_s=self._now, by=stop.by))
+        self._reach(lambda: self._dependencies.backend.stop(self._current.id))
 
-    def _evaluate(self) -> None:
+    def _take_stacks(self, _: TakeStacks) -> None:
+        self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
+
+    def _kill(self, _: Kill) -> None:
+        self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+
+    def _note(self, note: Note) -> None:
+        self._record(TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=note.trouble))
+
+    def _find_cause(self, find: FindCause) -> None:
+        cause = self._dependencies.diagnose(self._current.number, self._now)
+        self._record(*decide(cause, self.state, find.attempts, self._dependencies.plan))
+
+    def _verify(self, verify: Verify) -> None:
+        name, found = verify.repository, self._dependencies.verify(verify.repository, self.state)
+        self._record(Delivered(at_s=self._now, repository=name, verdict=found.verdict, because=found.because))
+
+    def _evaluate(self, _: EvaluateModel) -> None:
         try:
             self._record(self._dependencies.evaluate(self._heed))
         except _Stopped:
@@ -317,7 +312,7 @@ class _Loop:
             if self._exports:
                 self._record(ModelExported(at_s=self._now, verdict="skipped", because=STOPPED))
 
-    def _export(self) -> None:
+    def _export(self, _: ExportModel) -> None:
         try:
             self._record(self._dependencies.export(self._heed))
         except _Stopped:
@@ -338,6 +333,5 @@ class _Loop:
             case None:
                 pass
 
-    def _stop(self, by: Stopper) -> None:
-        self._record(StopRequested(at_s=self._now, by=by))
-        self._reach(lambda: self._dependencies.backend.stop(self._current.id))
+    def _close(self, close: Close) -> None:
+        self._record(Closed(at_s=self._now, stage=close.stage, because=close.because))
