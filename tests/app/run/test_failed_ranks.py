@@ -38,6 +38,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
                 patch.setenv("HF_HUB_OFFLINE", "1")
                 patch.setattr("holdfast.app.run.runs.load_runtime", lambda: beating)
                 patch.setattr("holdfast.core.rhythm.LEAST_S", 2.0)
+                patch.setattr("holdfast.core.rhythm.LEAST_STALL_S", 2.0)
                 patch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 3.0)
                 patch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.1)
                 known[name] = run("job.yaml", set=sets, rehearse=False, offline=True)
