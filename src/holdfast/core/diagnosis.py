@@ -68,14 +68,14 @@ class Remedy:
 
     Attributes:
         key: Dotted key of a job file: `train.per_device_train_batch_size`.
-        action: `halve` and `double` keep the effective batch size with gradient accumulation; `set` gives a value; `rename`
-            gives the key another name; `remove` takes it away.
+        action: `halve` and `double` keep the effective batch size with gradient accumulation; `set` gives a value; `add` adds one
+            to a list; `rename` gives the key another name; `remove` takes it away.
         value: The value, or the new name; `{name}` in it is a group of the decisive line.
         cures: True if a job that already has this setting cannot have this failure. A change that only helps does not cure.
     """
 
     key: str
-    action: Literal["halve", "double", "set", "rename", "remove"]
+    action: Literal["halve", "double", "set", "add", "rename", "remove"]
     value: Any = None
     cures: bool = True
 

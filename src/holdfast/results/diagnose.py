@@ -37,7 +37,7 @@ class RemedyEdit(ResultPart, frozen=True, kw_only=True):
     """
 
     key: str
-    action: Literal["halve", "double", "set", "rename", "remove"]
+    action: Literal["halve", "double", "set", "add", "rename", "remove"]
     before: Any = field(name="from")
     after: Any = field(name="to")
 

@@ -15,6 +15,7 @@ from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.guarded import GUARD
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.storage.locks import is_held
+from holdfast.core.errors import BackendError
 from holdfast.core.event import Liveness
 from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt
 
@@ -122,3 +123,19 @@ def test_two_guards_make_one_process(harness: LocalHarness, tmp_path: Path) -> N
     followed = Followed.submit(harness, attempt)
     followed.to_its_end()
     assert followed.log() == "started\n"
+
+
+def test_a_script_that_a_remedy_changed_gets_an_environment_with_what_it_declares_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment of the first attempt lacks the package that was added; if none can be made, that is how the attempt ends."""
+    header = '# /// script\n# dependencies = ["{}"]\n# ///\nprint("done")\n'
+    attempt = make_attempt(tmp_path, header.format("pytest"))
+    backend = LocalBackend.open(attempt.plan, os.environ)
+    changed = replace(attempt, plan=replace(attempt.plan, script=header.format("a-package-that-was-added")))
+    monkeypatch.setattr("holdfast.adapters.environment.interpreters.find_uv", lambda: None)
+
+    with pytest.raises(BackendError, match="this environment lacks a-package-that-was-added"):
+        backend.submit(changed)
+    followed = Followed.submit(LocalHarness(tmp_path, {}), attempt)
+    assert followed.to_its_end().exit_code == 0

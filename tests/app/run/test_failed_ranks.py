@@ -13,7 +13,7 @@ from holdfast.results.run import RunResult
 from tests.app.run.test_remedied_trainings import FAULTS, JOB, ROWS, difference, fault
 
 pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1200)]
-Training = Callable[[str], RunResult]
+Training = Callable[..., RunResult]
 STRAIGHT = "nothing"
 FEWER_REPEATED = 1e-4
 """26 rows do not divide among two processes: a smaller batch repeats fewer of them at the end of an epoch, as its remedy says."""
@@ -22,16 +22,16 @@ FEWER_REPEATED = 1e-4
 @pytest.fixture(scope="module")
 def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
     """Run the job on two processes, with a fault in it; without one it is run once. Silences are judged by their own rhythm, here with shorter times."""
-    known: dict[str, RunResult] = {}
+    known: dict[tuple[str, ...], RunResult] = {}
     beating = load_runtime().replace("\nHEARTBEAT_S = ", "\nHEARTBEAT_S = 0.5  # ")
 
-    def train(name: str) -> RunResult:
-        if name not in known:
+    def train(name: str, *more: str) -> RunResult:
+        if (name, *more) not in known:
             folder = tmp_path_factory.mktemp("run")
             (folder / "job.yaml").write_text(JOB)
             (folder / "faults.py").write_text(FAULTS.read_text())
             (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
-            sets = (fault(name), "where.processes=2", f"where.options={{python: '{sys.executable}'}}")
+            sets = (fault(name), *more, "where.processes=2", f"where.options={{python: '{sys.executable}'}}")
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(folder)
                 patch.setenv("OMP_NUM_THREADS", "1")
@@ -41,8 +41,8 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
                 patch.setattr("holdfast.core.rhythm.LEAST_STALL_S", 2.0)
                 patch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 3.0)
                 patch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.1)
-                known[name] = run("job.yaml", set=sets, rehearse=False, offline=True)
-        return known[name]
+                known[name, *more] = run("job.yaml", set=sets, rehearse=False, offline=True)
+        return known[name, *more]
 
     return train
 
@@ -105,4 +105,15 @@ def test_a_launcher_that_died_is_started_afresh(training: Training) -> None:
     ]
     assert [end["reason"] for end in ends] == ["launcher-died", "launcher-died"]
     assert result.attempts[1].resume_from is not None
+    assert difference(result, training(STRAIGHT)) == 0
+
+
+def test_processes_of_one_machine_that_find_no_network_use_its_loopback_interface(training: Training) -> None:
+    """The interface that the job names is not there, as in a container that was moved."""
+    result = training(STRAIGHT, "environment.variables.GLOO_SOCKET_IFNAME=nosuch0")
+
+    assert (result.stage, len(result.attempts)) == ("succeeded", 2), result.because
+    diagnosis = result.attempts[0].diagnosis
+    assert diagnosis is not None
+    assert diagnosis.name == "nccl-network-interface"
     assert difference(result, training(STRAIGHT)) == 0

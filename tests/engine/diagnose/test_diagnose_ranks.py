@@ -52,6 +52,36 @@ def test_the_newest_stack_counts() -> None:
     assert found.text == "rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`"
 
 
+NONE = "holdfast: no stack: py-spy: Permission Denied: Try running again with elevated permissions\n"
+
+
+@pytest.mark.parametrize(
+    ("stacks", "text"),
+    [
+        ({0: NONE}, "no stack: py-spy: Permission Denied: Try running again with elevated permissions"),
+        ({0: stack(SLEEP) + NONE}, "it is in `score` (rewards.py:3)"),  # an earlier one: it was there a while ago
+        ({0: stack(REDUCE), 1: NONE}, "rank 0 is in `all_reduce` (distributed_c10d.py:3), called from train.py:9; no stack of rank 1: py-spy: "),
+        ({0: stack(SLEEP), 1: ""}, "rank 0 is in `score` (rewards.py:3)"),
+    ],
+)  # fmt: skip
+def test_that_there_is_no_stack_is_said_and_blames_nobody(stacks: Mapping[int, str], text: str) -> None:
+    """Neither the process without one nor the only one that has one."""
+    found = find_standstill(stacks)
+
+    assert found is not None
+    assert (found.rank, found.text[: len(text)]) == (None, text)
+
+
+def test_a_rank_without_a_stack_is_named_by_its_collectives() -> None:
+    """The flight recorder answers where a stack cannot be taken."""
+    done = Collective(group="0", number=4, operation="all_reduce", is_over=True)
+    waits = Collective(group="0", number=5, operation="all_reduce")
+    found = find_standstill({0: stack(REDUCE), 1: NONE}, {0: [done, waits], 1: [done]})
+
+    assert found is not None
+    assert found.rank == 1
+
+
 def test_without_stacks_nothing_is_said() -> None:
     """A process in a system call of the kernel writes none."""
     assert find_standstill({0: "", 1: "no stack here"}, collectives=None) is None

@@ -11,6 +11,8 @@ from holdfast.core.event import Diagnosed, Event, Remedied, Reported
 from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.remedy import Permission
 from holdfast.core.run_state import RunState
+from holdfast.engine.diagnose.history import RunHistory
+from holdfast.engine.diagnose.likeliest import likeliest_cause
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.recover.remedies import remedies_for
@@ -317,3 +319,41 @@ def test_a_full_disk_ends_a_run_that_says_how_much_room_it_needs(limit: object, 
 
     assert not remedied
     assert said in cause.stops
+
+
+REQUIREMENTS = "environment.requirements"
+
+
+@pytest.mark.parametrize(
+    ("log", "parts", "added"),
+    [
+        ("ModuleNotFoundError: No module named 'nltk'", {}, ["nltk"]),
+        ("ModuleNotFoundError: No module named 'sklearn'", {}, ["scikit-learn"]),
+        ("ModuleNotFoundError: No module named 'yaml'", {"environment": {"requirements": ["rich>=13"]}}, ["rich>=13", "pyyaml"]),
+        ("ModuleNotFoundError: No module named 'my_rewards'", {}, None),  # their own, or one that nobody here knows
+        ("ModuleNotFoundError: No module named 'cv2'", {}, None),  # several packages have it
+        ("ModuleNotFoundError: No module named 'flash_attn'", {}, None),  # its build needs what is not declared
+        ("ModuleNotFoundError: No module named 'nltk'", {"environment": {"requirements": ["nltk"]}}, None),
+        ("ModuleNotFoundError: No module named 'nltk'", {"where": {"options": {"python": "/usr/bin/python3"}}}, None),
+        ("ModuleNotFoundError: No module named 'datasets'", {}, None),  # every script declares it
+    ],
+)  # fmt: skip
+def test_a_missing_package_is_added_if_its_name_is_certain_and_the_environment_is_ours(
+    log: str, parts: dict[str, Any], added: list[str] | None
+) -> None:
+    """The next attempt's script declares it, so that its environment is made with it."""
+    error = f'Traceback (most recent call last):\n  File "/runs/a/attempts/1/attempt.py", line 3, in <module>\n{log}\n'
+    cause = likeliest_cause(RunHistory(files=[("stderr.log", iter([error.encode()]))]), 1, 9.0)
+    job = make_job(**parts)
+    plan = plan_of(job)
+    state = RunState(attempts=(replace(failed(job, cause.name).attempt, started=None, diagnosed=cause),))
+
+    found, *remedied = decide(cause, state, 3, plan)
+
+    assert found.name == "missing-module"
+    if added is None:
+        assert (found.next_s, remedied) == (None, [])
+        return
+    assert found.next_s == 0.0
+    assert [(each.key, each.after) for each in remedied[0].remedy.changes] == [(REQUIREMENTS, added)]
+    assert all(f'"{each}"' in remedied_plan(plan, [remedied[0].remedy]).script for each in added)

@@ -7,6 +7,7 @@ from typing import Self
 from holdfast.adapters.environment.guarded import GuardedProcess
 from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.core.backends import LOCAL
+from holdfast.core.errors import BackendError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import NamedBackend, PollResult
@@ -18,6 +19,7 @@ class LocalBackend(NamedBackend):
     Args:
         interpreter: Words that run a Python file in an environment that has the packages of the script.
         environment: Variables that the attempt inherits, including the values of secrets.
+        script: The script that this environment was selected for: a remedy may add packages to it. Empty if it serves for all.
 
     Covered: several processes under torchrun (the attempt starts them itself), reattaching, at-most-once
     starts, process ids that other processes have got since, supervisors that were killed.
@@ -27,8 +29,8 @@ class LocalBackend(NamedBackend):
     capabilities = LOCAL
     retrieval = None
 
-    def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._interpreter, self._environment = interpreter, environment
+    def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str], script: str = "") -> None:
+        self._interpreter, self._environment, self._script = interpreter, environment, script
 
     @classmethod
     def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
@@ -39,14 +41,26 @@ class LocalBackend(NamedBackend):
         """
         if plan is None:
             return cls((), environment)
-        script = str(Path(plan.cwd, plan.script_name))
-        return cls(select_interpreter(script, plan.script, plan.options), environment)
+        return cls(_select_interpreter(plan), environment, plan.script)
 
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt under a guard and return its folder, which is its id."""
-        command = [*self._interpreter, str(Path(attempt.folder, "attempt.py")), *attempt.plan.arguments]
+        command = [*self._words(attempt.plan), str(Path(attempt.folder, "attempt.py")), *attempt.plan.arguments]
         _process(attempt.folder).start(command, attempt.plan.cwd, {**self._environment, **attempt.variables()})
         return attempt.folder
+
+    def _words(self, plan: Plan) -> Sequence[str]:
+        """Return the words that run the script of a plan.
+
+        Raises:
+            BackendError: A remedy has changed it, and nothing on this machine can run it.
+        """
+        if self._script in ("", plan.script):
+            return self._interpreter
+        try:
+            return _select_interpreter(plan)
+        except UsageError as error:
+            raise BackendError(error.what, where=error.where, fix=error.fix) from error
 
     def poll(self, attempt_id: str) -> PollResult:
         """Return what the files of the guard say about the attempt."""
@@ -75,6 +89,10 @@ class LocalBackend(NamedBackend):
     def request_stacks(self, attempt_id: str) -> None:
         """Send SIGUSR1 to the training processes."""
         _process(attempt_id).request_stacks()
+
+
+def _select_interpreter(plan: Plan) -> tuple[str, ...]:
+    return select_interpreter(str(Path(plan.cwd, plan.script_name)), plan.script, plan.options)
 
 
 def _process(folder: str) -> GuardedProcess:

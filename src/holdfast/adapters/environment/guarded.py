@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import psutil
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.environment.marked_processes import find_marked
+from holdfast.adapters.environment.outside_stacks import outside_stack
 from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
 from holdfast.core.json_text import parse_json
@@ -19,6 +22,9 @@ GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
 MARK = "HOLDFAST_ATTEMPT"
 """The variable whose value marks the processes of an attempt."""
 
+LOOKS: Final = 100
+LOOK_S: Final = 0.02
+"""Seconds between two of so many looks for the stack of a process: it takes milliseconds, whatever the process does."""
 SIGNS_OF_LIFE = ("guard.json", "events.jsonl", "stdout.log", "stderr.log")
 """What a process writes from its start to its end."""
 
@@ -112,8 +118,27 @@ class GuardedProcess:
         self._signal({*self._descendants(), *self._ranks()} or self.orphans(), signal.SIGKILL)
 
     def request_stacks(self) -> None:
-        """Send SIGUSR1, on which the runtime writes the stack of each process' main thread to `stacks.txt`."""
-        self._signal(self._ranks(), signal.SIGUSR1)
+        """Have the stack of each process' main thread written into its file: by the process itself on SIGUSR1, otherwise from outside."""
+        ranks = self._ranks_by_number()
+        before = {number: self._stacks_bytes(number) for number in ranks}
+        self._signal([*ranks.values()], signal.SIGUSR1)
+        silent = [*ranks]
+        for _ in range(LOOKS):
+            silent = [each for each in silent if self._stacks_bytes(each) == before[each]]
+            if not silent:
+                return
+            SystemClock().sleep(LOOK_S)
+        for number in silent:
+            with suppress(OSError), self._stacks(number).open("a") as file:
+                file.write(outside_stack(ranks[number].pid))
+
+    def _stacks(self, rank: str) -> Path:
+        return Path(self.attempt, "stacks.txt" if rank == "0" else f"stacks-{rank}.txt")
+
+    def _stacks_bytes(self, rank: str) -> int:
+        with suppress(OSError):
+            return self._stacks(rank).stat().st_size
+        return 0
 
     def orphans(self) -> list[psutil.Process]:
         """Return the processes, found by their environment, if the folder was deleted and no file names them."""
@@ -125,13 +150,16 @@ class GuardedProcess:
                 process.send_signal(number)
 
     def _ranks(self) -> list[psutil.Process]:
-        """Return the training processes that wrote down their ids, unless another process has the id by now."""
-        return [process for process in self._named() if self._belongs(process)]
+        return [*self._ranks_by_number().values()]
 
-    def _named(self) -> Iterator[psutil.Process]:
+    def _ranks_by_number(self) -> dict[str, psutil.Process]:
+        """Return the training processes that wrote down their ids, unless another process has the id by now."""
+        return {number: process for number, process in self._named() if self._belongs(process)}
+
+    def _named(self) -> Iterator[tuple[str, psutil.Process]]:
         for path in sorted(Path(self.attempt, "pids").glob("rank-*")):
             with suppress(psutil.NoSuchProcess, ValueError, OSError):
-                yield psutil.Process(int(path.read_text()))
+                yield path.name.removeprefix("rank-"), psutil.Process(int(path.read_text()))
 
     def _belongs(self, process: psutil.Process) -> bool:
         try:

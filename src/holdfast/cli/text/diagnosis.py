@@ -171,6 +171,8 @@ def render_edit(remedy: RemedyEdit) -> str:
     'rename `train.max_seq_length` to `max_length`'
     """
     change = f"{remedy.action} `{remedy.key}`"
+    if remedy.action == "add":
+        return f"add `{remedy.after}` to `{remedy.key}`"
     if remedy.action == "rename":
         return f"{change} to `{remedy.after}`"
     before = f" from {remedy.before}" if remedy.before is not None else ""

@@ -8,6 +8,7 @@ from posixpath import basename
 from types import MappingProxyType
 from typing import Final, Literal
 
+from holdfast.catalog.environment.packages import load_packages, providers
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, SURE, Cause, Diagnosis, Remedy
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
@@ -196,7 +197,13 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
         values |= _exception_values(candidate.exception)
     elif (found := _raised_in_users(candidate)) is not None:
         values = {**_exception_values(found), **{name: value for name, value in values.items() if value}}
-    return {**_called_in(candidate), **values} | renaming_of(values)
+    return {**_called_in(candidate), **values} | renaming_of(values) | _package_of(values)
+
+
+def _package_of(values: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the package that lets a program import a missing module, if it is the only one, and needs nothing for its build."""
+    found = providers(values.get("module") or "")
+    return {"package": found[0]} if len(found) == 1 and not load_packages()[found[0]].builds_with else {}
 
 
 def _called_in(candidate: Candidate) -> dict[str, str]:

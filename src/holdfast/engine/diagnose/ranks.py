@@ -1,8 +1,8 @@
 """Which of several processes holds up the others, by their stacks: the one that has not come to the call that the others wait in."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Final
 
@@ -16,6 +16,8 @@ COLLECTIVE: Final = re.compile(
 """Calls in which a process waits for others, as `file function`. In the backward pass, DDP waits for the gradients of all."""
 INNERMOST: Final = 4
 """Frames from the innermost one on, among which such a call has to be: one of torch's own may be called by it."""
+NO_STACK: Final = re.compile(r"holdfast: no stack: (?P<because>.+)")
+"""What stands in place of a stack that could not be taken. Source: `adapters/environment/outside_stacks.py`."""
 LIBRARIES: Final = ("/site-packages/", "/dist-packages/", "/lib/python", "<frozen ", "attempt.py")
 
 
@@ -49,11 +51,22 @@ def find_standstill(
     'rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`'
     """
     frames = {rank: found for rank, text in stacks.items() if (found := [frame for _, frame in main_stack(text)])}
+    without = "; ".join(_reasons_without(stacks))
     if not frames:
-        return None
-    if len(frames) == 1:
+        return Standstill(None, without) if without else None
+    if len(stacks) == 1:
         return Standstill(None, f"it is in {_place(next(iter(frames.values())))}")
-    return _compare_stacks(frames, find_disagreement(collectives or {}))
+    found = _compare_stacks(frames, find_disagreement(collectives or {}))
+    return replace(found, text=f"{found.text}; {without}") if without else found
+
+
+def _reasons_without(stacks: Mapping[int, str]) -> Iterator[str]:
+    """Yield why there is no stack of a rank, which wrote none itself, by what stands in place of its last one."""
+    for rank, text in sorted(stacks.items()):
+        last = next(reversed(text.splitlines()), "")
+        if found := NO_STACK.match(last):
+            named = f" of rank {rank}" if len(stacks) > 1 else ""
+            yield f"no stack{named}: {found['because']}"
 
 
 def _compare_stacks(frames: Mapping[int, Sequence[re.Match[str]]], differ: Disagreement | None) -> Standstill:
@@ -71,6 +84,8 @@ def _compare_stacks(frames: Mapping[int, Sequence[re.Match[str]]], differ: Disag
 def _outlier(frames: Mapping[int, Sequence[re.Match[str]]]) -> int | None:
     """Return the only rank that is in no collective; where all are in one, the only one that came there another way."""
     outside = [rank for rank, found in frames.items() if not _waits(found)]
+    if len(frames) == 1:
+        return None
     if outside:
         return outside[0] if len(outside) == 1 else None
     return odd_rank({rank: tuple(frame.string for frame in found) for rank, found in frames.items()})

@@ -94,7 +94,7 @@ def _checkpointing(job: FailedJob) -> Iterator[AppliedRemedy]:
 
 
 def _optimizer(job: FailedJob) -> Iterator[AppliedRemedy]:
-    # On this machine the environment is chosen once for the run, and may lack bitsandbytes.
+    # On this machine an environment with bitsandbytes may have to be made anew, which takes gigabytes.
     is_here = capabilities_of(job.job.where.backend).is_here
     if job.setting("optim") not in ADAMW or not job.has_gpu or is_here or "deepspeed" in job.job.train:
         return

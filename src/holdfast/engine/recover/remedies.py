@@ -6,11 +6,14 @@ Nothing here changes the method, the data or `max_length`; what changes the trai
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from holdfast.catalog.environment.packages import REQUIREMENTS
+from holdfast.catalog.environment.stack import load_stack
 from holdfast.core.diagnosis import Remedy
 from holdfast.core.lost_loss import LostLoss
 from holdfast.core.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.memory import LADDERS
+from holdfast.engine.script.requirements import list_requirements
 
 SUGGESTED: Final[Mapping[str, Permission | None]] = {
     "train.dataloader_num_workers": None,
@@ -18,10 +21,13 @@ SUGGESTED: Final[Mapping[str, Permission | None]] = {
     "train.ddp_timeout": None,
     "train.ddp_find_unused_parameters": None,
     "train.gradient_checkpointing_kwargs": "checkpointing",
+    REQUIREMENTS: None,
 }
 """Settings that a class of failure may have changed as its signature says, with the permission that this needs."""
 FLASH: Final = "flash_attention"
 SAFE_ATTENTION: Final = "sdpa"
+INTERFACES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+LOOPBACK: Final = "lo"
 
 
 def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
@@ -47,11 +53,23 @@ def _suggested_remedy(job: FailedJob) -> Iterator[AppliedRemedy]:
 
 def _suggested(job: FailedJob, suggested: Remedy) -> SettingChange | None:
     """Return the change of a suggested setting; None if it may not be changed by itself, or is so already."""
-    if suggested.key not in SUGGESTED or suggested.action not in ("set", "remove"):
+    if suggested.key not in SUGGESTED or suggested.action not in ("set", "add", "remove"):
         return None
+    if suggested.key == REQUIREMENTS:
+        return _added_requirement(job, str(suggested.value))
     before = job.setting(suggested.key.removeprefix("train."))
     after = suggested.value if suggested.action == "set" else None
     return None if before == after else SettingChange(key=suggested.key, before=before, after=after)
+
+
+def _added_requirement(job: FailedJob, package: str) -> SettingChange | None:
+    """Return the change that has a package installed; None if it was to be, or if the environment is the user's own."""
+    own = job.job.environment.requirements
+    if "python" in job.job.where.options or any(each.name == package for each in list_requirements(job.job)):
+        return None
+    tried = load_stack().get(package)
+    added = f"{package}=={tried.version}" if tried else package
+    return SettingChange(key=REQUIREMENTS, before=own, after=[*own, added])
 
 
 def _without_lost_steps(job: FailedJob, lost: LostLoss) -> Iterator[AppliedRemedy]:
@@ -102,6 +120,22 @@ def _other_port(job: FailedJob) -> Iterator[AppliedRemedy]:
         yield AppliedRemedy(because="the next attempt draws another port")
 
 
+def _loopback(job: FailedJob) -> Iterator[AppliedRemedy]:
+    """Yield the loopback interface for the processes of one machine, which reach one another over it whatever its network is like.
+
+    Source: torch 2.13 with gloo, tried (`tests/app/run/test_failed_ranks.py`). NCCL's own variable is set as its documentation says.
+    """
+    own = job.job.environment.variables
+    changes = [
+        SettingChange(key=f"environment.variables.{name}", before=own.get(name), after=LOOPBACK)
+        for name in INTERFACES
+        if own.get(name) != LOOPBACK
+    ]
+    if changes and job.job.where.nodes == 1:
+        because = "all processes are on one machine, whose loopback interface needs no network"
+        yield AppliedRemedy(because=because, changes=tuple(changes))
+
+
 def _next_port(port: int) -> int:
     """Return another port, far enough from this one that neighbours of the same job do not have it.
 
@@ -115,5 +149,6 @@ OWN: Final[Mapping[str, Callable[[FailedJob], Iterator[AppliedRemedy]]]] = {
     "flash-attn-abi-mismatch": _other_attention,
     "flash-attn-unsupported-gpu": _other_attention,
     "port-in-use": _other_port,
+    "nccl-network-interface": _loopback,
 }
 """Remedies that depend on the job's own settings, by class."""
