@@ -219,6 +219,44 @@ def test_a_push_is_confirmed_once_and_for_one_content(tmp_path: Path) -> None:
     talk(tmp_path, conversation)
 
 
+REFUSED = """\
+import sys
+from holdfast_runtime import attempt
+attempt.write("start", step=4)
+change = {"key": "learning_rate", "before": 0.001, "after": 0.002}
+attempt.write("resume", checkpoint="out/checkpoint-4", verdict="refused", changes=[change])
+sys.exit(1)
+"""
+
+
+def test_changed_settings_are_accepted_by_a_person_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is asked hears which they are; that pushes need no confirmation does not extend to them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(REFUSED)
+    run_command(["run", "train.py", "--no-rehearse", "--offline", "--quiet"])
+
+    async def conversation(client: Client) -> None:
+        asked = json.loads(text_of(await client.call_tool("resume", {"run": "train", "accept_changes": True})))
+        (will,) = asked["needs_confirmation"]["will"]
+        assert will.endswith("saved with other settings: `learning_rate` from 0.001 to 0.002")
+
+    talk(tmp_path, conversation, allow_push=True)
+
+
+def test_a_run_starts_from_a_checkpoint_that_an_agent_names(tmp_path: Path) -> None:
+    """One that is not there is refused, as on the command line."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+
+    async def conversation(client: Client) -> None:
+        asked = {"target": "train.py", "rehearse": False, "offline": True, "resume_from": "nowhere"}
+        result = await client.call_tool("run", asked)
+        assert result.is_error
+        assert "no such checkpoint: nowhere" in text_of(result)
+        assert not (tmp_path / "runs").exists()
+
+    talk(tmp_path, conversation)
+
+
 def test_a_confirmation_is_for_one_call(tmp_path: Path) -> None:
     """Not for the same script with other arguments, or without its rehearsal."""
     (tmp_path / "train.py").write_text(PUSHING.format(repository="me/mine"))

@@ -62,11 +62,13 @@ class Confirmations:
             yield f"use {effects.backend}, which costs money" if effects.backend else ELSEWHERE
         if effects.pushes and not self.allow_push:
             yield f"push to the Hub: {', '.join(effects.pushes)}"
+        if effects.accepts:
+            yield f"continue from a checkpoint that was saved with other settings: {'; '.join(effects.accepts)}"
 
 
 def _content(call: EffectsCall, effects: RunEffects) -> str:
     """Return all that a person agrees to: the call with its arguments, and what it does."""
-    return dumps([call.verb, dict(call.arguments), effects.digest, *effects.pushes], sort_keys=True)
+    return dumps([call.verb, dict(call.arguments), effects.digest, *effects.pushes, *effects.accepts], sort_keys=True)
 
 
 def _refusal(what: str) -> UsageError:

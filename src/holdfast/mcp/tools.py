@@ -184,7 +184,7 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
         "A job that `check` or its rehearsal finds wrong is refused.",
         "What pushes or costs money has to be confirmed by the user first: the answer then says what it would do, and holds a confirmation.",
     ),
-    "resume": ("It may have to be confirmed, as `run`.",),
+    "resume": ("It may have to be confirmed, as `run`; changed settings always are.",),
     "study": (
         "With `show`, it returns the results so far. Called again, it continues.",
         "`explain` with the code `study` lists the keys of a study file. It may have to be confirmed, as `run`.",
@@ -240,12 +240,18 @@ TOOLS: Final = (
     VerbTool(verb="explain", arguments=("code",), fixed={}, reads_only=True),
     VerbTool(
         verb="run",
-        arguments=("target", "set", "arguments", "runs", "despite", "rehearse", "offline"),
+        arguments=("target", "set", "arguments", "resume_from", "runs", "despite", "rehearse", "offline"),
         result=RunResult,
         fixed={"detach": True},
         is_confirmed=True,
     ),
-    VerbTool(verb="resume", arguments=("run", "runs"), result=RunResult, fixed={"detach": True}, is_confirmed=True),
+    VerbTool(
+        verb="resume",
+        arguments=("run", "accept_changes", "runs"),
+        result=RunResult,
+        fixed={"detach": True},
+        is_confirmed=True,
+    ),
     VerbTool(
         verb="study",
         arguments=("study", "show", "dry_run", "yes", "retry", "runs", "despite", "rehearse", "offline"),

@@ -328,9 +328,11 @@ class RunEffects(ResultPart, frozen=True, kw_only=True):
         backend: Where it runs; empty if a script does not say.
         costs: Whether that, or a job that its source starts elsewhere, may cost money.
         digest: A hash of what decides what it does: its script, its arguments, and the sources and settings beside it.
+        accepts: The settings that may differ from its checkpoint's because the call accepts that, a sentence each.
     """
 
     pushes: Sequence[str]
     backend: str
     costs: bool
     digest: str
+    accepts: Sequence[str] = ()

@@ -8,12 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.placement import read_placement
+from holdfast.app.run.runs import Run
 from holdfast.app.targets.fetching import fetch_target
 from holdfast.app.targets.local_inputs import own_modules
 from holdfast.app.targets.rendering import script_of
@@ -56,13 +59,18 @@ def effects_of_run(
     return _effects(read, backend, folder, [script_of(read), *overrides, *words])
 
 
-def effects_of_resume(run: PathName, *, runs: PathName | None = None) -> RunEffects:
+def effects_of_resume(run: PathName, *, accept_changes: bool = False, runs: PathName | None = None) -> RunEffects:
     """Return what the next attempt of a run would do. A run that `resume` refuses does nothing.
 
     Raises:
         UsageError: There is no such run.
     """
     opened = open_resumable_run(run, runs)
+    effects = _effects_of_next_attempt(opened)
+    return structs.replace(effects, accepts=[*map(str, opened.state().refused_changes)]) if accept_changes else effects
+
+
+def _effects_of_next_attempt(opened: Run) -> RunEffects:
     state, request = opened.state(), load_request(opened.folder)
     if state.stage is RunStage.SUCCEEDED or state.refused_by or request is None:
         return NOTHING
