@@ -189,8 +189,8 @@ def _share(values: Sequence[float], share: float) -> float:
 
 
 def _report(outcomes: Sequence[tuple[bool, Outcome]]) -> Iterator[str]:
-    yield "| trainings | healthy: ended | healthy: noted | stalled: noted after | within the aim | ended after | without history | longer than 6 h |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| trainings | healthy: ended | healthy: noted | stalled: noted after | times the aim | within the aim | ended after | without history | longer than 6 h |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for kind in (*KINDS, "all"):
         of_kind = [each for each in outcomes if kind in ("all", each[1].training.kind)]
         yield _row(kind, [one for hangs, one in of_kind if not hangs], [one for hangs, one in of_kind if hangs])
@@ -215,7 +215,9 @@ def _row(kind: str, healthy: Sequence[Outcome], stalled: Sequence[Outcome]) -> s
         if one.noted_s and one.noted_s[-1] > one.training.end_s
     ]
     ended = [one.ended_s - one.training.end_s for one in stalled if one.ended_s is not None]
-    within = sum(after_s <= aim_s(one.training) + LATE_S for one, after_s in noted)
+    of_aim = [after_s / (aim_s(one.training) + LATE_S) for one, after_s in noted]
+    within = sum(share <= 1 for share in of_aim)
+    shares = f"{median(of_aim):.2f}, 95 %: {_share(of_aim, 0.95):.2f}" if of_aim else "-"
     times = [
         f"{median(found):.0f} s, 95 %: {_share(found, 0.95):.0f} s" if found else "-"
         for found in ([s for _, s in noted], ended)
@@ -223,7 +225,9 @@ def _row(kind: str, healthy: Sequence[Outcome], stalled: Sequence[Outcome]) -> s
     healthily = f"{sum(one.ended_s is not None for one in healthy)} of {len(healthy)} | {sum(bool(one.noted_s) for one in healthy)}"
     silent = len(stalled) - len(noted)
     late = len(noted) - len(ended)
-    return f"| {kind} | {healthily} | {times[0]} | {within} of {len(noted)} | {times[1]} | {silent} | {late} |"
+    return (
+        f"| {kind} | {healthily} | {times[0]} | {shares} | {within} of {len(noted)} | {times[1]} | {silent} | {late} |"
+    )
 
 
 def main() -> None:

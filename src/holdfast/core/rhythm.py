@@ -22,7 +22,9 @@ from holdfast.core.training_event import (
 WINDOW: Final = 256
 """The newest silences that are kept of an activity: enough for a 95th percentile, few enough to follow a training that slows down."""
 FEW: Final = 8
-"""Silences below which their 95th percentile means nothing; then twice the longest stands in for it."""
+"""Silences below which their 95th percentile means nothing; then the longest stands in for it."""
+UNSURE: Final = 2.0
+"""Times which so few silences count before anything is ended."""
 LEAST_S: Final = 60.0
 """Silence below which nothing is said, however fast the steps are: a disk, a network or a scheduler may pause a process for so long."""
 LEAST_STALL_S: Final = 1200.0
@@ -101,12 +103,14 @@ class Rhythm:
         if not seen:
             return None
         longest_s = self.longest[activity]
-        usual_s = seen[int(0.95 * (len(seen) - 1))] if len(seen) >= FEW else 2 * seen[-1]
+        usual_s = seen[int(0.95 * (len(seen) - 1))] if len(seen) >= FEW else seen[-1]
         first_s = self.longest.get(FIRST.get(activity, ""), 0.0)
         recent_s = max(seen[-1], first_s) if len(seen) < YOUNG else seen[-1]
         conspicuous_s = max(LEAST_S, CONSPICUOUS * usual_s, TIMES_RECENT * recent_s)
+        unsure_s = CONSPICUOUS * usual_s * (UNSURE if len(seen) < FEW else 1.0)
         heaviest_s = min(tail_silence_s(seen), MOST_TIMES_LONGEST * longest_s)
-        unprecedented_s = max(PATIENCE * max(conspicuous_s, TIMES_COMPILED * first_s), TIMES_LONGEST * longest_s)
+        strange_s = max(conspicuous_s, unsure_s, TIMES_COMPILED * first_s)
+        unprecedented_s = max(PATIENCE * strange_s, TIMES_LONGEST * longest_s)
         stall_s = max(LEAST_STALL_S, unprecedented_s, heaviest_s)
         return SilenceLimits(usual_s, conspicuous_s, stall_s)
 

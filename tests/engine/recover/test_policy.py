@@ -51,18 +51,21 @@ def starts(store: FakeStore) -> list[str | None]:
     return [event.resume_from for _, event in store.rows if isinstance(event, Starting)]
 
 
-def test_a_machine_that_was_lost_is_followed_by_another_attempt() -> None:
-    """From the newest checkpoint, after a pause."""
-    store, stage = play(
-        [*attempt(1, 2), *attempt(3, 4), *attempt(5, 9, exit_code=0)], [PREEMPTED, PREEMPTED], attempts=3
-    )
+@pytest.mark.parametrize(
+    ("name", "pause_s"),
+    [("job-preempted-or-requeued", 0.0), ("training-stalled", 0.0), ("hub-download-transient", 30.0)],
+)
+def test_a_failure_that_passes_is_followed_by_another_attempt(name: str, pause_s: float) -> None:
+    """From the newest checkpoint; after a pause, if something has to recover meanwhile."""
+    cause = replace(PREEMPTED, name=name)
+    store, stage = play([*attempt(1, 2), *attempt(3, 4), *attempt(5, 9, exit_code=0)], [cause, cause], attempts=3)
     pauses = [event.next_s for _, event in store.rows if isinstance(event, Diagnosed)]
     begun_s = [event.at_s for _, event in store.rows if isinstance(event, Starting)]
 
     assert (stage, starts(store)) == (RunStage.SUCCEEDED, [None, "c", "c"])
-    assert pauses == [30.0, 30.0]
-    assert begun_s[1] - begun_s[0] >= 30
-    assert begun_s[2] - begun_s[1] >= 30
+    assert pauses == [pause_s, pause_s]
+    assert begun_s[1] - begun_s[0] >= pause_s
+    assert begun_s[2] - begun_s[1] >= pause_s
 
 
 @pytest.mark.parametrize(
@@ -163,15 +166,25 @@ def test_two_attempts_that_came_no_further_are_the_last(reached: list[int]) -> N
 
 
 @pytest.mark.parametrize(
-    ("steps", "pause_s"), [([5], 30), ([5, 9, 12, 20], 30), ([5, 5], 60), ([5, 9, 3], 60), ([0, 0, 0], 120)]
+    ("steps", "pause_s", "at_once"),
+    [
+        ([5], 30, True),
+        ([5, 9, 12, 20], 30, True),
+        ([0], 30, False),
+        ([5, 5], 60, False),
+        ([5, 9, 3], 60, False),
+        ([0, 0, 0], 120, False),
+    ],
 )
-def test_the_pause_grows_only_while_attempts_get_no_further(steps: list[int], pause_s: float) -> None:
-    """A training that advances between two failures loses no time; a service that is down is asked ever more slowly."""
+def test_the_pause_grows_only_while_attempts_get_no_further(steps: list[int], pause_s: float, *, at_once: bool) -> None:
+    """A training that advances between two lost machines loses no time; what fails without progress is tried ever more slowly."""
     attempts = tuple(
         AttemptState(number=number, backend="fake", started_s=0, stage=RunStage.FAILED, steps=each)
         for number, each in enumerate(steps, start=1)
     )
-    assert decide(PREEMPTED, RunState(attempts=attempts), 99, plan=None)[0].next_s == pause_s
+    transient = replace(PREEMPTED, name="hub-upload-transient")
+    pauses = [decide(cause, RunState(attempts=attempts), 99, plan=None)[0].next_s for cause in (transient, PREEMPTED)]
+    assert pauses == ([pause_s, 0] if at_once else [None if pause_s == 120 else pause_s, pause_s])
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 4])
@@ -212,7 +225,9 @@ def test_attempts_that_follow_by_themselves_share_one_timeout() -> None:
 @pytest.mark.parametrize("order", ["stop", "kill"])
 def test_a_run_can_be_stopped_in_the_pause(order: Order) -> None:
     """Then no attempt follows, and the run counts as cancelled."""
-    store, stage = play(attempt(1, 2), [PREEMPTED], 3, FakeOrders(None, None, order))
+    store, stage = play(
+        attempt(1, 2), [replace(PREEMPTED, name="hub-upload-transient")], 3, FakeOrders(None, None, order)
+    )
 
     assert (stage, len(starts(store))) == (RunStage.CANCELLED, 1)
     assert [event.by for _, event in store.rows if isinstance(event, StopRequested)] == [Stopper.PERSON]

@@ -28,6 +28,8 @@ BY_PEOPLE: Final = frozenset({"job-cancelled-externally", "killed-by-sighup", "s
 """Classes of failure in which a person, or what a person set up, ended the attempt."""
 PREEMPTED: Final = "job-preempted-or-requeued"
 """The class of a signal from outside. On this machine it counts as a person's, too, unless the job permits `killed`."""
+AT_ONCE: Final = frozenset({PREEMPTED, "training-stalled"})
+"""Classes of failure that no pause helps against: a machine that was taken away waits for another one by itself, and a stall took long enough."""
 NO_NETWORK: Final = "no-network-on-node"
 """The class of a machine that reaches no host. If that begins amid a training, names or routes failed for a while."""
 NO_END: Final = TrainingEnded()
@@ -92,8 +94,10 @@ def _decide_known(cause: Diagnosed, state: RunState, job: Job | None, plan: Plan
 
 
 def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
-    """Return a cause that is gone by itself, with a pause that grows while attempts get no further; without one if two in a row did not."""
+    """Return a cause that is gone by itself, with a pause that grows while attempts get no further; with none if two in a row did not."""
     fruitless = _fruitless(state)
+    if not fruitless and cause.name in AT_ONCE and state.current is not None and state.current.steps:
+        return replace(cause, next_s=0.0)
     if fruitless >= FRUITLESS and cause.name != PREEMPTED:  # a machine that is taken away says nothing of the job
         return replace(cause, stops="two attempts in a row got no further than those before them")
     doubled: float = FIRST_PAUSE_S * 2**fruitless
