@@ -1,7 +1,9 @@
 """Reading files that others wrote, or put there: regular ones, and no more of them than their kind needs."""
 
 import os
+from contextlib import suppress
 from errno import EFBIG, EINVAL
+from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
@@ -23,6 +25,13 @@ def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if len(content) > most_bytes:
         raise OSError(EFBIG, f"it is larger than {most_bytes // 1_000_000} MB", str(path))
     return content
+
+
+def hash_content(path: Path) -> str:
+    """Return the SHA-256 of a file's content; empty if it cannot be read."""
+    with suppress(OSError):
+        return sha256(read_foreign(path)).hexdigest()
+    return ""
 
 
 def read_foreign_text(path: Path, most_bytes: int = MOST_BYTES) -> str:

@@ -26,6 +26,7 @@ class RunRequest:
         study: The study that the run is a trial of; empty if it is none.
         trial: The hash of the trial's content; empty if it is none.
         resume_from: The checkpoint that the first attempt continues from: a folder, absolute, or `hf://…`; empty if it begins anew.
+        sha256: The hash of the target's content when the run was requested; empty if it is not known.
     """
 
     target: str
@@ -39,6 +40,7 @@ class RunRequest:
     study: str = ""
     trial: str = ""
     resume_from: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,13 @@
 """Making a run ready for its next attempt, or for its first one if it was stopped or killed before that."""
 
+import shlex
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import hash_content
 from holdfast.adapters.storage.run_folder import has_plan, is_supervised, load_request, supervising
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import check_job, prepare_run
@@ -25,7 +27,23 @@ def continue_run(run: Run, observer: RunObserver) -> Run | RunResult:
     Raises:
         UsageError: Another process is preparing it, or its request is lost.
     """
-    return _with_plan(run) if has_plan(run.folder) else _prepare_again(run, observer)
+    if not has_plan(run.folder):
+        return _prepare_again(run, observer)
+    if is_supervised(run.folder):
+        return run
+    if edited := _edited_target(run):
+        what = f"{edited} has changed since the run started, and the run keeps to its own copy"
+        observer.on_planned(f"{what}. To use the changes: holdfast run {shlex.quote(edited)} --resume-from CHECKPOINT")
+    return with_secrets(run)
+
+
+def _edited_target(run: Run) -> str:
+    """Return the job file or script of a run if it is no longer what it was at its start; empty if it is, or if that is not known."""
+    request = load_request(run.folder)
+    if request is None or not request.sha256 or request.address:
+        return ""
+    now = hash_content(Path(request.target))
+    return request.target if now not in ("", request.sha256) else ""
 
 
 def accept_refused_changes(run: Run) -> None:
@@ -42,11 +60,6 @@ def accept_refused_changes(run: Run) -> None:
         each.key: None if each.key == ROWS_SETTING else each.after for each in changes
     }  # a script may draw other rows each time
     run.ledger.append(run.name, [ChangesAccepted(at_s=SystemClock().now_s(), settings=settings)])
-
-
-def _with_plan(run: Run) -> Run:
-    """Return a run that has a plan; with its secrets, unless another process supervises it."""
-    return run if is_supervised(run.folder) else with_secrets(run)
 
 
 def _prepare_again(run: Run, observer: RunObserver) -> Run | RunResult:

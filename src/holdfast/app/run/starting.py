@@ -1,9 +1,11 @@
 """Starting a run of a checked job."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import hash_content
 from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.ledger import Ledger, start_journal
 from holdfast.adapters.storage.run_folder import make_run_folder, save_request, supervising, write_redacted
@@ -63,7 +65,7 @@ def _begin(job: CheckedJob | RefusedJob, request: RunRequest, base: Path) -> Run
     """Make the run's folder, and record the request there and in the ledger."""
     target, ledger = job.target, Ledger(base)
     now_s, path = SystemClock().now_s(), target.document.path
-    kept_request = job.references.refer_request(request)
+    kept_request = replace(job.references.refer_request(request), sha256=hash_content(Path(path)))
     about = requested_job(
         target.job,
         kept_request,
