@@ -676,6 +676,8 @@ class TrainerWatch:
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
         if args.process_index == 0:  # it alone writes manifests
             self._settings = describe_settings(args, state.max_steps, optimizer, self._trainer.train_dataset)
+        if self._attempt.resumes and os.environ.get("HOLDFAST_BASE"):
+            forget_best(state, Path(args.output_dir))
         self._compare_with_checkpoint(args)
         self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
         self._attempt.pulse.take_longest_s()
@@ -1134,6 +1136,13 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "allocator": next((os.environ[name] for name in ALLOCATORS if name in os.environ), ""),
         "data": read_account(),
     }
+
+
+def forget_best(state: Any, output: Path) -> None:
+    """Forget the best checkpoint of another run, whose folder may be gone: a training ends with the best of its own."""
+    best = state.best_model_checkpoint
+    if best is None or Path(best).resolve().parent != output.resolve():
+        state.best_metric = state.best_global_step = state.best_model_checkpoint = None
 
 
 def is_requested(resume_from_checkpoint: Any) -> bool:
