@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.notice import NoticeFormat
+from holdfast.core.remedy import SettingChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +155,7 @@ class Attempt:
         passed_over: Newer checkpoints that it cannot continue from, each with the reason.
         accepted: The settings that may differ from those of this checkpoint, and the values that they may have; None stands for any.
         timeout_s: Seconds that attempts before it have left of the plan's timeout; None for all of them.
+        refused: The settings that differ from those of this checkpoint, as the job alone shows, and that nobody accepted: it is not started.
     """
 
     run: str
@@ -164,6 +166,7 @@ class Attempt:
     passed_over: tuple[str, ...] = ()
     accepted: Mapping[str, Any] = field(default_factory=dict[str, Any])
     timeout_s: float | None = None
+    refused: tuple[SettingChange, ...] = ()
 
     @property
     def id(self) -> str:

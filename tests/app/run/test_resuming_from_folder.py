@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.run.verb import run
+from holdfast.app.run.verb import resume, run
 from tests.app.run.test_remedied_trainings import FAULTS, fault
 from tests.helpers.forked_backend import ForkedBackend
 
@@ -21,8 +21,11 @@ ROWS = [{"messages": [{"role": role, "content": f"row {n}"} for role in ("user",
 pytestmark = [pytest.mark.train, pytest.mark.long]
 
 
-def test_the_best_model_is_one_of_the_run_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if the other run had a better one: this rate is so high that evaluations get worse from the first one on."""
+def test_a_run_continues_from_the_checkpoint_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another rate is refused before anything starts. The best model is one of the run itself, even if the other run had a better one.
+
+    This rate is so high that evaluations get worse from the first one on.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("holdfast.app.run.runs.open_backend", ForkedBackend.open)
     (tmp_path / "job.yaml").write_text(JOB)
@@ -32,6 +35,17 @@ def test_the_best_model_is_one_of_the_run_itself(tmp_path: Path, monkeypatch: py
     (checkpoint,) = Path(killed.folder).glob("checkpoints/*/checkpoint-6")
     state = json.loads((checkpoint / "trainer_state.json").read_text())
     assert state["best_model_checkpoint"].endswith("checkpoint-3")
+
+    sets = [fault("nothing"), "train.learning_rate=0.25"]
+    refused = run("job.yaml", set=sets, rehearse=False, offline=True, resume_from=checkpoint)
+    (attempt,) = refused.attempts
+    assert attempt.resumed is not None
+    assert attempt.resumed.verdict == "refused"
+    assert [each.name for each in Path(refused.folder, "attempts", "1").iterdir()] == ["attempt.py"]
+    accepted = resume(refused.run, accept_changes=True)
+    assert accepted.stage == "succeeded", accepted.because
+    assert accepted.attempts[1].resumed is not None
+    assert accepted.attempts[1].resumed.verdict == "accepted"
 
     resumed = run("job.yaml", set=[fault("nothing")], rehearse=False, offline=True, resume_from=checkpoint)
 

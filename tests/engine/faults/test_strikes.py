@@ -1,5 +1,7 @@
 """Where a fault strikes: after a checkpoint near the middle of the training, or nowhere, with the reason."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.core.errors import UsageError
@@ -58,6 +60,18 @@ def test_nothing_strikes_where_nothing_trains_or_batches_are_not_divided() -> No
     assert all(choose_strike(kind, untrained).skipped for kind in KINDS)
     assert choose_strike(kinds_of(["oom-train"])[0], generating).skipped
     assert choose_strike(kinds_of(["kill"])[0], generating).step == 5
+
+
+@pytest.mark.parametrize(("processes", "omitted"), [(2, ""), (1, "several processes")])
+def test_a_kill_of_one_of_several_processes_is_not_shown_as_that_of_the_only_one(processes: int, omitted: str) -> None:
+    """Its launcher would notice it, and another attempt would follow; what strikes all alike is shown."""
+    found = training(8, (4, 8))
+    left_out = ({"event": "not_rehearsed", "what": omitted, "because": "one process was run"},) if omitted else ()
+    course = course_of(replace(found, hook_events=(*found.hook_events, *left_out)), processes)
+
+    assert "its launcher ends the others" in choose_strike(kinds_of(["kill"])[0], course).skipped
+    assert choose_strike(kinds_of(["truncated-checkpoint"])[0], course).skipped
+    assert choose_strike(kinds_of(["stall"])[0], course).step == 5
 
 
 def test_names_are_those_of_faults() -> None:

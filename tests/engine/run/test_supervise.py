@@ -32,6 +32,7 @@ from holdfast.core.event import (
 )
 from holdfast.core.event_json import event_from_json, event_to_json
 from holdfast.core.plan import Attempt
+from holdfast.core.remedy import SettingChange
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.trouble import Trouble, TroubleKind
@@ -439,6 +440,28 @@ def test_the_loop_writes_before_it_acts() -> None:
     assert state.stage is RunStage.SUCCEEDED
     assert [type(event).__name__ for _, event in store.rows] == ["Starting", "Started", "Reported", "Polled", "Closed"]
     assert fold(event for _, event in store.rows) == replace(state)
+
+
+def test_an_attempt_whose_settings_are_refused_is_not_started() -> None:
+    """The backend hears nothing of it; the run ends as one whose process refused them, so that they can be accepted."""
+    store, change = FakeStore(), SettingChange(key="learning_rate", before=1e-4, after=2e-4)
+    store.append("r", [ASKED])
+
+    class Untouched(FakeBackend):
+        def submit(self, attempt: Attempt) -> str:
+            raise AssertionError(attempt)
+
+    given = dependencies(Untouched(), store)
+    begun = replace(
+        given, prepare=lambda *asked: replace(given.prepare(*asked), resume_from="/o/checkpoint-8", refused=(change,))
+    )
+    state = drive("r", Limits(attempts=3), begun)
+
+    assert (state.stage, len(state.attempts), state.refused_changes) == (RunStage.FAILED, 1, (change,))
+    assert (
+        state.because
+        == "it did not continue from checkpoint-8, which was saved with other settings: `learning_rate` from 0.0001 to 0.0002"
+    )
 
 
 def test_looks_that_say_nothing_new_are_not_kept() -> None:

@@ -7,11 +7,12 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 from zipfile import is_zipfile
 
 from holdfast.adapters.foreign_files import is_file, is_there, open_foreign, read_foreign_text
@@ -123,6 +124,15 @@ def require_resumable(folder: Path, where: str) -> CheckpointIntegrity:
         what = f"training cannot resume from {describe_damage(replace(integrity, problems=problems))}"
         raise UsageError(what, where=where, fix="name another checkpoint")
     return integrity
+
+
+def load_settings(path: Path) -> Mapping[str, Any]:
+    """Return the settings that a checkpoint was saved with; empty if its manifest does not have them, or is elsewhere."""
+    with suppress(OSError, ValueError):
+        manifest = parse_json(read_foreign_text(path / MANIFEST, MANIFEST_BYTES))
+        found = manifest.get("settings") if isinstance(manifest, dict) else None
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def step_in(folder: Path) -> int | None:

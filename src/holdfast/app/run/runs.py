@@ -11,7 +11,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.storage.checkpoints import step_in
+from holdfast.adapters.storage.checkpoints import load_settings, step_in
 from holdfast.adapters.storage.damaged_checkpoints import set_aside
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import RESOLVED_JOB_FILE, note_versions, resolved_yaml
@@ -46,9 +46,10 @@ from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.recover.checkpoints import usable_steps
-from holdfast.engine.recover.replanning import remedied_plan, with_changes
+from holdfast.engine.recover.replanning import remedied_job, remedied_plan, with_changes
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.resuming import refused_settings
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
@@ -173,6 +174,7 @@ class Run:
         folder = self.folder / "attempts" / str(number)
         events = [event for _, event in self.ledger.read(self.name)]
         state = fold(events)
+        job = remedied_job(plan, state.remedies)
         plan = remedied_plan(plan, state.remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
         _write_remedied_job(self.folder, folder, state.remedies)
@@ -181,6 +183,7 @@ class Run:
         is_new = all(each.number != number for each in state.attempts)
         describe = set_aside if is_new and capabilities_of(plan.backend).shares_files else describe_damage
         checkpoint = checkpoint or _base_checkpoint(plan, events)
+        saved = load_settings(Path(checkpoint)) if checkpoint and job else {}
         return Attempt(
             run=self.name,
             number=number,
@@ -189,6 +192,7 @@ class Run:
             resume_from=checkpoint,
             passed_over=tuple(map(describe, damaged)),
             accepted=state.allowed_changes,
+            refused=tuple(refused_settings(job, saved, state.allowed_changes)) if job else (),
         )
 
 

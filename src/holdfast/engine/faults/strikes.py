@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from holdfast.core.rehearsal import PartResult
 from holdfast.core.training_event import CheckpointSaved, Evaluated, StepDone, TrainingEvent, TrainingStarted
 from holdfast.engine.faults.kinds import FaultKind
+
+SEVERAL: Final = "several processes"
+"""What a twin that plays one of them reports as not rehearsed. Source: `payload/rehearsal/devices/ranks.py`."""
+KILLS: Final = ("kill", "truncated-checkpoint")
+"""Faults that another process of the job would notice, and its launcher."""
+OF_RANKS: Final = "the job has several processes, of which one was rehearsed: if one is killed, its launcher ends the others, and another attempt follows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,7 @@ class UndisturbedCourse:
         evaluated: The steps after which it evaluated.
         pushes: Whether the script pushes anything.
         generates: Whether its trainer makes completions, the batches of which are not divided here.
+        is_alone: Whether the job has one process, as its twin has.
     """
 
     steps: int
@@ -38,6 +46,7 @@ class UndisturbedCourse:
     evaluated: tuple[int, ...]
     pushes: bool
     generates: bool
+    is_alone: bool = True
 
     @property
     def strike(self) -> int:
@@ -47,8 +56,14 @@ class UndisturbedCourse:
         return middle + 1
 
 
-def course_of(undisturbed: PartResult) -> UndisturbedCourse:
-    """Return what the first training of a script did."""
+def course_of(undisturbed: PartResult, processes: int = 1) -> UndisturbedCourse:
+    """Return what the first training of a script did.
+
+    Args:
+        undisturbed: The training of the twin.
+        processes: The processes of the job; a script may start others itself, of which the twin plays one.
+    """
+    omitted = {each["what"] for each in undisturbed.reported("not_rehearsed")}
     events = first_training(undisturbed.events)
     arguments = undisturbed.first("training").get("arguments", {})
     return UndisturbedCourse(
@@ -57,6 +72,7 @@ def course_of(undisturbed: PartResult) -> UndisturbedCourse:
         evaluated=_steps(events, Evaluated),
         pushes=any(each.get("action") == "commit" for each in undisturbed.facts("push")),
         generates=bool(arguments.get("num_generations")),
+        is_alone=processes == 1 and SEVERAL not in omitted,
     )
 
 
@@ -64,6 +80,8 @@ def choose_strike(kind: FaultKind, course: UndisturbedCourse) -> Strike:
     """Return the step that a fault strikes in, or why it cannot."""
     if course.steps < 2:  # noqa: PLR2004 - one before it, and the one that it strikes in
         return Strike(skipped="no transformers trainer takes two steps in the rehearsal")
+    if kind.name in KILLS and not course.is_alone:
+        return Strike(skipped=OF_RANKS)
     lacking = {
         "evaluation": not any(step >= course.strike for step in course.evaluated),
         "save": not any(step >= course.strike for step in course.saved),

@@ -40,6 +40,7 @@ from holdfast.engine.run.actions import (
     Verify,
 )
 from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.resuming import events_of_refusal
 from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, PollResult, Store
 
@@ -182,6 +183,9 @@ class _Loop:
         )
         self._record(starting)
         self.catch_up()  # what goes wrong from here on belongs to this attempt
+        if attempt.refused:
+            self._record(*events_of_refusal(attempt, self._now))
+            return
         try:
             attempt_id = self._reach(lambda: backend.submit(attempt))
             self._watched = True

@@ -1,12 +1,69 @@
 """How the settings of an attempt compare with those of its checkpoint, in words."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
+from holdfast.core.event import EndReason, Event, Liveness, Polled, Reported
+from holdfast.core.job import Job
+from holdfast.core.plan import Attempt
+from holdfast.core.remedy import SettingChange
 from holdfast.core.training_event import Resumed
 
 RESTORED: Final = ("learning_rate", "weight_decay")
 """Settings that the optimizer's state brings along, whatever the job says. Source: `Optimizer.load_state_dict` of torch 2.13."""
+
+
+COMPARED: Final = (
+    "optim",
+    "learning_rate",
+    "weight_decay",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "lr_scheduler_type",
+    "max_steps",
+    "seed",
+)
+"""Settings that a trainer has as the job gives them. It compares all of them, those of the data and the versions too, but after its model is loaded."""
+
+
+def refused_settings(job: Job, saved: Mapping[str, Any], accepted: Mapping[str, Any]) -> Iterator[SettingChange]:
+    """Yield the settings that a job gives otherwise than its checkpoint was saved with, and that nobody accepted.
+
+    Args:
+        job: The job.
+        saved: The settings of the checkpoint.
+        accepted: The settings that may differ, and the values that they may have; None stands for any.
+
+    >>> job = Job(method="sft", model="tiny", dataset="rows.jsonl", train={"learning_rate": 2e-4, "max_steps": -1})
+    >>> [str(each) for each in refused_settings(job, {"learning_rate": 1e-4, "max_steps": 40, "seed": 7}, {"seed": None})]
+    ['`learning_rate` from 0.0001 to 0.0002']
+    """
+    given = {"seed": job.seed, **job.train}
+    for name in COMPARED:
+        before, after = saved.get(name), given.get(name)
+        if _is_other(before, after) and not (name == "max_steps" and after < 1):
+            change = SettingChange(key=name, before=before, after=after)
+            if name not in accepted or accepted[name] not in (None, after):
+                yield change
+
+
+def _is_other(before: Any, after: Any) -> bool:
+    """True if two values are of a kind, and not the same; of a value that is not given, or spelled otherwise, nothing is known."""
+    kind = str if isinstance(before, str) else (int, float)
+    return isinstance(before, kind) and isinstance(after, kind) and before != after
+
+
+def events_of_refusal(attempt: Attempt, at_s: float) -> tuple[Event, ...]:
+    """Return the events of an attempt that is not started because its settings are refused, as its process would report them."""
+    changes = [asdict(each) for each in attempt.refused]
+    resumed = {"event": "resume", "checkpoint": attempt.resume_from, "verdict": "refused", "changes": changes}
+    because = f"the checkpoint was saved with other settings: {'; '.join(map(str, attempt.refused))}"
+    end = {"event": "end", "status": "failed", "reason": str(EndReason.SETTINGS_CHANGED), "because": because}
+    said = tuple(Reported(at_s=at_s, attempt=attempt.number, said=each) for each in (resumed, end))
+    return (*said, Polled(at_s=at_s, attempt=attempt.number, answer=Liveness.ENDED))
 
 
 def describe_resumption(resumed: Resumed) -> str:

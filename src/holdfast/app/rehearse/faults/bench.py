@@ -9,6 +9,7 @@ from typing import Final
 
 import psutil
 
+from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import STOOD_STILL, RehearsalServer
@@ -24,6 +25,7 @@ from holdfast.core.rehearsed_fault import RehearsedFault
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.secret_references import separate_secrets
 from holdfast.core.training_event import CheckpointSaved
+from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.faults.strikes import Strike, UndisturbedCourse, choose_strike, course_of
@@ -68,7 +70,7 @@ class FaultBench:
                 f"the undisturbed training of {STEPS} steps did not come to its end: {undisturbed.over or 'it failed'}"
             )
             return tuple(RehearsedFault(name=kind.name, status="skipped", because=because) for kind in kinds)
-        course = course_of(undisturbed)
+        course = course_of(undisturbed, _plan_of(self.program).processes)
         strikes = {kind: choose_strike(kind, course) for kind in kinds}
         struck = self._struck(strikes)
         return tuple(self._judged(kind, strikes[kind], struck.get(kind), undisturbed, course) for kind in kinds)
@@ -177,7 +179,8 @@ def _plan_of(program: Program) -> Plan:
         return plan
     public = separate_secrets(job)[0]
     sources = read_referred(referred_files(public), program.path)
-    plan = apply_job(replace(plan, job=job_values(public), sources=sources), public)
+    processes = process_count(LocalMachine().fetch(), job)
+    plan = apply_job(replace(plan, job=job_values(public), sources=sources, processes=processes), public)
     return replace(plan, webhook="", evaluations=(), secrets=(), timeout_s=None, budget_usd=None)
 
 
