@@ -56,8 +56,8 @@ def find_standstill(
         return Standstill(None, without) if without else None
     if len(stacks) == 1:
         return Standstill(None, f"it is in {_place(next(iter(frames.values())))}")
-    found = _compare_stacks(frames, find_disagreement(collectives or {}))
-    return replace(found, text=f"{found.text}; {without}") if without else found
+    compared = _compare_stacks(frames, find_disagreement(collectives or {}))
+    return replace(compared, text=f"{compared.text}; {without}") if without else compared
 
 
 def _reasons_without(stacks: Mapping[int, str]) -> Iterator[str]:

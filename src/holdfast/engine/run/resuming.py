@@ -29,6 +29,10 @@ COMPARED: Final = (
 """Settings that a trainer has as the job gives them. It compares all of them, those of the data and the versions too, but after its model is loaded."""
 
 
+BY_EPOCHS: Final = -1
+"""`max_steps`, if the number of epochs decides."""
+
+
 def refused_settings(job: Job, saved: Mapping[str, Any], accepted: Mapping[str, Any]) -> Iterator[SettingChange]:
     """Yield the settings that a job gives otherwise than its checkpoint was saved with, and that nobody accepted.
 
@@ -42,12 +46,13 @@ def refused_settings(job: Job, saved: Mapping[str, Any], accepted: Mapping[str, 
     ['`learning_rate` from 0.0001 to 0.0002']
     """
     given = {"seed": job.seed, **job.train}
+    if given.get("max_steps") == BY_EPOCHS:
+        del given["max_steps"]
     for name in COMPARED:
         before, after = saved.get(name), given.get(name)
-        if _is_other(before, after) and not (name == "max_steps" and after < 1):
-            change = SettingChange(key=name, before=before, after=after)
-            if name not in accepted or accepted[name] not in (None, after):
-                yield change
+        is_accepted = name in accepted and accepted[name] in (None, after)
+        if _is_other(before, after) and not is_accepted:
+            yield SettingChange(key=name, before=before, after=after)
 
 
 def _is_other(before: Any, after: Any) -> bool:
