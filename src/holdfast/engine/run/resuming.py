@@ -9,7 +9,9 @@ from holdfast.core.event import EndReason, Event, Liveness, Polled, Reported
 from holdfast.core.job import Job
 from holdfast.core.plan import Attempt
 from holdfast.core.remedy import SettingChange
+from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.training_event import Resumed
+from holdfast.engine.script.requirements import list_requirements
 
 RESTORED: Final = ("learning_rate", "weight_decay")
 """Settings that the optimizer's state brings along, whatever the job says. Source: `Optimizer.load_state_dict` of torch 2.13."""
@@ -26,9 +28,7 @@ COMPARED: Final = (
     "max_steps",
     "seed",
 )
-"""Settings that a trainer has as the job gives them. It compares all of them, those of the data and the versions too, but after its model is loaded."""
-
-
+"""Settings that a trainer has as the job gives them. It compares all of them, and its data and its versions, but after its model is loaded."""
 BY_EPOCHS: Final = -1
 """`max_steps`, if the number of epochs decides."""
 
@@ -42,17 +42,26 @@ def refused_settings(job: Job, saved: Mapping[str, Any], accepted: Mapping[str, 
         accepted: The settings that may differ, and the values that they may have; None stands for any.
 
     >>> job = Job(method="sft", model="tiny", dataset="rows.jsonl", train={"learning_rate": 2e-4, "max_steps": -1})
-    >>> [str(each) for each in refused_settings(job, {"learning_rate": 1e-4, "max_steps": 40, "seed": 7}, {"seed": None})]
-    ['`learning_rate` from 0.0001 to 0.0002']
+    >>> saved = {"learning_rate": 1e-4, "max_steps": 40, "seed": 7, "trl": "1.15.0"}
+    >>> [str(each) for each in refused_settings(job, saved, {"seed": None})]
+    ['`learning_rate` from 0.0001 to 0.0002', '`trl` from 1.15.0 to 1.16.0']
     """
-    given = {"seed": job.seed, **job.train}
+    given: dict[str, Any] = {"seed": job.seed, **{name: job.train[name] for name in COMPARED if name in job.train}}
     if given.get("max_steps") == BY_EPOCHS:
         del given["max_steps"]
-    for name in COMPARED:
-        before, after = saved.get(name), given.get(name)
+    for name, after in {**given, **_pinned_versions(job)}.items():
+        before = saved.get(name)
         is_accepted = name in accepted and accepted[name] in (None, after)
         if _is_other(before, after) and not is_accepted:
             yield SettingChange(key=name, before=before, after=after)
+
+
+def _pinned_versions(job: Job) -> dict[str, str]:
+    """Return the exact versions that a job's script installs, by importable name; none if the environment is the user's own."""
+    if "python" in job.where.options:
+        return {}
+    pinned = (parse_requirement(each.text) for each in list_requirements(job))
+    return {each.package: each.pin for each in pinned if isinstance(each, Requirement) and each.pin}
 
 
 def _is_other(before: Any, after: Any) -> bool:
