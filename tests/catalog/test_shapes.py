@@ -112,6 +112,60 @@ def test_pairs_without_prompt() -> None:
     assert "no prompt" in told.caveat
 
 
+def _caveat(method: str, *rows: Mapping[str, Any]) -> str:
+    columns = types_of_rows(rows)
+    return judge(method, columns, recognise(columns, rows)).caveat
+
+
+ASKED = "What is the capital of France?"
+PAIR = {"chosen": "The capital is Paris.", "rejected": "The capital is Rome."}
+PROMPTED = {"prompt": ASKED, "completion": "Paris."}
+BRIEF = {"system": "Answer in one word."}
+
+
+@pytest.mark.parametrize("name", ["question", "Instruction", "query", "input", "context", "Frage", "system_prompt"])
+@pytest.mark.parametrize("method", ["dpo", "reward", "kto"])
+def test_a_question_beside_a_pair_is_not_shown(name: str, method: str) -> None:
+    """Answers that begin alike have a prompt for TRL, made of their first words; their question is in no token."""
+    assert f"not shown `{name}`" in _caveat(method, {name: ASKED, **PAIR})
+
+
+@pytest.mark.parametrize(
+    ("method", "row", "unshown"),
+    [
+        ("sft", {**BRIEF, **PROMPTED}, "system"),
+        ("sft", {"context": "France is a country.", **PROMPTED}, "context"),
+        ("sft", {"question": ASKED, "text": "Paris."}, "question"),
+        ("sft", {**BRIEF, "messages": [{"role": "user", "content": ASKED}]}, "system"),
+        ("dpo", {**BRIEF, "prompt": ASKED, **PAIR}, "system"),
+        ("kto", {**BRIEF, **PROMPTED, "label": True}, "system"),
+        ("grpo", {**BRIEF, "prompt": ASKED}, "system"),
+    ],
+)
+def test_what_belongs_to_a_prompt_and_is_not_shown(method: str, row: Mapping[str, Any], unshown: str) -> None:
+    """System messages, contexts and questions beside the columns that are read are lost: that is said."""
+    assert f"not shown `{unshown}`" in _caveat(method, row)
+
+
+@pytest.mark.parametrize(
+    ("method", "row"),
+    [
+        ("dpo", {"question": ASKED, "chosen": f"Q: {ASKED}\nA: Paris.", "rejected": f"Q: {ASKED}\nA: Rome."}),
+        ("dpo", {"question": ASKED, "prompt": [{"role": "user", "content": f"{ASKED}  "}], **PAIR}),
+        ("dpo", {"source": "a large forum", **PAIR}),
+        ("dpo", {"query": "geography", **PAIR}),
+        ("sft", {"instruction": ASKED, "input": "", "text": f"### Question:\n{ASKED.upper()}\n### Answer:\nParis."}),
+        ("sft", {**BRIEF, "messages": [{"role": "system", "content": BRIEF["system"]}]}),
+        ("sft", {"context": "daily life", "messages": [{"role": "user", "content": ASKED}]}),
+        ("sft", {"user": "anna the first", "text": "Paris is nice."}),
+        ("grpo", {"context": "France is a country.", "prompt": ASKED, "answer": "Paris"}),
+    ],
+)
+def test_what_is_shown_or_no_part_of_a_prompt(method: str, row: Mapping[str, Any]) -> None:
+    """Words that stand in a column that is read, topics, names of people, and what rewards get are not missed."""
+    assert "not shown" not in _caveat(method, row)
+
+
 def test_roles_of_sharegpt() -> None:
     """TRL renames the keys of ShareGPT's messages and not their roles, and a template gets `human`: that is said."""
     rows = FOREIGN["sharegpt"]

@@ -120,6 +120,7 @@ class Scan:
         lacking: Rows that lack a value, whether a trainer reads its column or not.
         eval_rows: Rows of the evaluation split that were compared with them; 0 if there is none.
         unread_images: Why the images of the rows were not read; empty if they were, or there are none.
+        unshown: Columns of words that belong to a prompt, and that the method does not show the model.
     """
 
     rows: int
@@ -129,6 +130,7 @@ class Scan:
     lacking: LackingRows = field(default_factory=LackingRows)
     eval_rows: int = 0
     unread_images: str = ""
+    unshown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

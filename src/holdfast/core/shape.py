@@ -27,6 +27,7 @@ class Shape:
         roles: Names of the speakers in rows that were looked at.
         transcripts: Columns of texts that are conversations, written out by `Human:` and `Assistant:`.
         implicit_prompt: Of a preference, whether the prompt stands at the beginning of both answers alone.
+        repeats: Columns with the name of a question, its context or a system message, with the columns that repeat their words.
     """
 
     types: tuple[DatasetType, ...] = ()
@@ -38,6 +39,7 @@ class Shape:
     roles: tuple[str, ...] = ()
     transcripts: tuple[str, ...] = ()
     implicit_prompt: bool = False
+    repeats: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,6 +185,22 @@ def test_empty_context() -> None:
     assert rewritten("sft", FOREIGN["openorca"])[1]["prompt"] == [user("How?")]
 
 
+@pytest.mark.parametrize(
+    ("method", "answers"),
+    [
+        ("sft", {"completion": "Paris."}),
+        ("dpo", {"chosen": "It is Paris.", "rejected": "It is Rome."}),
+        ("kto", {"completion": "Paris.", "label": True}),
+    ],
+)
+@pytest.mark.parametrize(("name", "words"), [("system", "Answer in one word."), ("context", "France is a country.")])
+def test_mappings_keep_what_belongs_to_the_prompt(method: str, answers: Row, name: str, words: str) -> None:
+    """Columns that train as they are, without a system message or a context beside them, get a mapping that includes it."""
+    (row,) = rewritten(method, [{name: words, "prompt": "What is the capital of France?", **answers}])
+
+    assert words in str(row["prompt"])
+
+
 def test_without_a_chat_template() -> None:
     """For a model without a chat template prompts and answers stay texts, parted by an empty line."""
     plain = ColumnSettings(chat_template=False)

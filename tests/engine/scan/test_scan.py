@@ -194,3 +194,15 @@ def test_a_column_without_values_is_null_in_each_row() -> None:
     rows = FakeRows(pl.DataFrame({"text": [None, None]}))
     assert rows.columns == {"text": NULL}
     assert scan_frame(rows).marked == (DamagedRows("null", "text", 2, (0, 1)),)
+
+
+@pytest.mark.parametrize(("rejected", "code"), [("The capital is Rome.", "DAT249"), ("Rome is the capital.", "DAT217")])
+def test_a_question_that_the_model_is_not_shown_is_named_once(rejected: str, code: str) -> None:
+    """Beside answers that begin alike and beside others, one rule names the column that no trainer reads."""
+    rows = [
+        {"question": f"What is city {at}?", "chosen": f"The capital is {at}.", "rejected": rejected} for at in range(9)
+    ]
+
+    named = [each for each in findings(scan(rows, "dpo"), "dpo") if "`question`" in each.message]
+
+    assert [each.rule.code for each in named if each.rule] == [code]

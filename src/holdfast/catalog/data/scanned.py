@@ -22,10 +22,19 @@ def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[DamagedRows]:
     for marked in scan.marked:
         if marked.mark != mark:
             continue
-        for key in REWRITTEN:
-            if job.get(key, None) is not None:
-                raise MissingFactError(key, "what the rows are after it is not known before the job runs")
+        require_rows_as_read(job)
         yield marked
+
+
+def require_rows_as_read(job: Document) -> None:
+    """Check that a trainer reads the rows that were scanned.
+
+    Raises:
+        MissingFactError: The job rewrites its rows first.
+    """
+    for key in REWRITTEN:
+        if job.get(key, None) is not None:
+            raise MissingFactError(key, "what the rows are after it is not known before the job runs")
 
 
 def rows_phrase(scan: Scan, marked: DamagedRows, what: str) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES, Form, Forms, forms_of
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
+from holdfast.catalog.formats.unread import unread_columns
 from holdfast.catalog.formats.words import IMAGES, ROLES
 from holdfast.catalog.trl_rewards import MATHEMATICAL, TRL_REWARDS
 from holdfast.core.columns import ListOf, Struct, Type
@@ -295,6 +296,7 @@ def _caveats(method: Method, forms: Forms, shape: Shape, settings: ColumnSetting
     """Yield the problems that training would not report: data that it drops or misreads."""
     read = [name for name in _reads(method, forms, settings) if name in (*ASKED, "conversations") and name in forms]
     yield from _promptless(method, forms, shape)
+    yield from _unshown(method, forms, shape, settings)
     yield from _endless(method, forms, read)
     yield from _unlearned(method, forms, read, settings)
     yield from _unspoken(forms, read, shape)
@@ -307,6 +309,13 @@ def _promptless(method: Method, forms: Forms, shape: Shape) -> Iterable[str]:
     paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
     if paired and "prompt" not in forms and not shape.implicit_prompt:
         yield "`chosen` and `rejected` begin differently, so that there is no prompt"
+
+
+def _unshown(method: Method, forms: Forms, shape: Shape, settings: ColumnSettings) -> Iterable[str]:
+    """Yield that words which belong to the prompt are in no column that is read."""
+    read = [name for name in _reads(method, forms, settings) if name in forms]
+    if unread := unread_columns(method, read, forms, shape):
+        yield f"the model is not shown {_list(unread)}"
 
 
 def _endless(method: Method, forms: Forms, read: Sequence[str]) -> Iterable[str]:

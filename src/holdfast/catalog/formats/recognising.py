@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
+from holdfast.catalog.formats.unread import find_repeats
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.columns import ListOf, Struct, Type, scalars_of
 from holdfast.core.shape import DatasetType, RowFormat, Shape
@@ -48,6 +49,7 @@ def recognise(
         roles=tuple(dict.fromkeys(_roles(turns, samples))),
         transcripts=tuple(name for name in texts if _written_out(name, samples)),
         implicit_prompt=_implies_prompt(forms, samples),
+        repeats=find_repeats(forms, samples),
     )
 
 

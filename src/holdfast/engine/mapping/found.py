@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
+from holdfast.catalog.formats.words import plain_name
 from holdfast.core.columns import Type
 from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount, ValueKind
 from holdfast.core.shape import Shape
@@ -123,15 +124,6 @@ class DataProfile:
             if values
             else "it is null"
         )
-
-
-def plain_name(column: str) -> str:
-    """Return the name of a column in small letters, without the spaces around it that tables often have.
-
-    >>> plain_name("Question ")
-    'question'
-    """
-    return column.strip().lower()
 
 
 def lacking_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> LackingRows:

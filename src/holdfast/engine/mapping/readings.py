@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES
+from holdfast.catalog.formats.words import CONTEXTS, LANGUAGES, REQUESTS, SYSTEMS, plain_name
 from holdfast.core.columns import Scalar
 from holdfast.engine.mapping.found import (
     ColumnReading,
@@ -13,32 +14,10 @@ from holdfast.engine.mapping.found import (
     RowExpression,
     Uncertainty,
     cell,
-    plain_name,
 )
 from holdfast.engine.script.python_source import render_literal
 
 MIXED: Final = Scalar("json")
-LANGUAGES: Final = (
-    ("frage", "antwort"), ("pregunta", "respuesta"), ("pergunta", "resposta"), ("question", "réponse"), ("question", "reponse"),
-    ("domanda", "risposta"), ("vraag", "antwoord"), ("pytanie", "odpowiedź"), ("soru", "cevap"), ("вопрос", "ответ"),
-    ("问题", "答案"), ("问题", "回答"), ("問題", "答案"), ("問題", "回答"), ("質問", "回答"), ("질문", "답변"), ("سؤال", "جواب"),
-)  # fmt: skip
-"""What tables of questions and answers call their columns, by language."""
-REQUESTS: Final = (
-    "prompt",
-    "instruction",
-    "question",
-    "query",
-    "problem",
-    "input",
-    "inputs",
-    "user",
-    "human",
-    "history",
-    *dict.fromkeys(question for question, _ in LANGUAGES if question != "question"),
-)
-CONTEXTS: Final = ("context", "input", "passage")
-SYSTEMS: Final = ("system", "system_prompt", "system_message")
 ANSWERS: Final = ("completion", "response", "output", "outputs", "answer", "target", "targets", "reply", "assistant",
                   "solution", *dict.fromkeys(answer for _, answer in LANGUAGES))  # fmt: skip
 RESULTS: Final = ("final_answer", "expected_answer", "ground_truth")

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.engine.mapping.found import DataProfile, Uncertainty, cell, plain_name
+from holdfast.catalog.formats.words import plain_name
+from holdfast.engine.mapping.found import DataProfile, Uncertainty, cell
 from holdfast.engine.mapping.known import compared
 from holdfast.engine.mapping.readings import Reading
 from holdfast.engine.script.python_source import render_literal

@@ -7,7 +7,9 @@ from typing import Final
 
 import polars as pl
 
+from holdfast.catalog.formats import forms_of, judge
 from holdfast.catalog.formats.settings import ColumnSettings
+from holdfast.catalog.formats.unread import unread_columns
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.columns import Scalar
 from holdfast.core.json_text import parse_json
@@ -55,7 +57,8 @@ def scan_rows(
     Raises:
         SourceError: None of them can be read.
     """
-    judging = RowScanner(what_is_read(rows.columns, shape, method, settings))
+    reads = what_is_read(rows.columns, shape, method, settings)
+    judging = RowScanner(reads)
     for batch in rows.batches():
         judging.judge(batch)
     evaluated = _hashes(eval_rows, shape, method, settings) if eval_rows is not None else None
@@ -78,7 +81,14 @@ def scan_rows(
             kinds=_counts_by_kind(judging.kinds),
         ),
         eval_rows=evaluated.seen if evaluated is not None else 0,
+        unshown=_unshown(reads, shape, settings),
     )
+
+
+def _unshown(reads: Reads, shape: Shape, settings: ColumnSettings) -> tuple[str, ...]:
+    if reads.reader is None or not judge(reads.reader, reads.types, shape, settings).ready:
+        return ()
+    return unread_columns(reads.reader, reads.content, forms_of(reads.types), shape)
 
 
 def _hashes(rows: Rows, shape: Shape, method: str | None, settings: ColumnSettings) -> Sameness:

@@ -24,6 +24,7 @@ from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import SINGLE_MESSAGE, DamagedRows, Scan
 
 APART = "{has} no prompt: `chosen` and `rejected` begin differently"
+UNREAD = ", and `{}` is not read"
 SINGLE = "{has} a single message in `chosen` or `rejected`, which cannot be both the prompt and the answer"
 
 
@@ -33,7 +34,8 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "no-prompt-prefix"):
         chats, single = holds_messages(scan, marked.column), marked.detail == SINGLE_MESSAGE
         if (chats and not single) or not reward:
-            message = rows_phrase(scan, marked, SINGLE if single else APART)
+            apart = APART + "".join(UNREAD.format(name) for name in scan.unshown[:1])
+            message = rows_phrase(scan, marked, SINGLE if single else apart)
             yield found(marked, message, severity=Severity.ERROR if chats and not reward else Severity.WARNING)
 
 

@@ -16,6 +16,8 @@ UNFILLED = 8
 """How many times the batches that there are an update may wait for, from which on it is taken for a mistake."""
 PAIR = ("chosen", "rejected")
 """Columns of two answers."""
+QUESTIONS = ("question", "instruction", "query", "problem")
+"""Names of columns that hold nothing but the prompt."""
 LOADED = "_holdfast_template"
 """Attribute of a tokenizer: the chat template that it was loaded with."""
 SIZE = "_holdfast_size"
@@ -145,7 +147,7 @@ def _length(row: Any, tokenizer: Any) -> int:
 
 
 def look_at_prompts(rows: Any, events: EventWriter) -> None:
-    """Report pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
+    """Report pairs of answers without their questions: the trainer takes what both begin with for the prompt.
 
     Source: `extract_prompt` of TRL 1.16, where rows have no column `prompt`.
 
@@ -158,8 +160,14 @@ def look_at_prompts(rows: Any, events: EventWriter) -> None:
         return
     unread = [name for name in looked[0] if _holds_requests(looked, name)]
     if unread and not any(map(_begin_alike, looked)):
-        because = f"there is no column `prompt`, and `chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
-        events.warning("dataset-missing-column", "data", because)
+        because = f"`chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
+    elif asked := [name for name in unread if name.strip().lower() in QUESTIONS]:
+        because = (
+            f"the trainer takes what `chosen` and `rejected` both begin with for the prompt: `{asked[0]}` is not read"
+        )
+    else:
+        return
+    events.warning("dataset-missing-column", "data", f"there is no column `prompt`, and {because}")
 
 
 def _begin_alike(row: Mapping[str, Any]) -> bool:
