@@ -115,6 +115,7 @@ class LocalName:
         reads: Keys that a function surely reads of its first argument: `row["text"]`.
         element_reads: Keys that it surely reads of each element of its first argument: `[row["text"] for row in rows]`.
         completions: What a reward function surely takes each completion for: `record` where it reads `["content"]` of it.
+        masks_prompt: Whether it surely writes `labels` that begin with -100.
         place: Where a function's name is defined in the program's own file; None for any other.
     """
 
@@ -129,6 +130,7 @@ class LocalName:
     reads: tuple[str, ...] = ()
     element_reads: tuple[str, ...] = ()
     completions: Literal["", "text", "messages", "record"] = ""
+    masks_prompt: bool = False
     place: Place | None = field(default=None, compare=False)
 
 

@@ -29,6 +29,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.adapters.readers.settings import plain
 from holdfast.catalog.calls.completion_use import CompletionUse, completion_use
+from holdfast.catalog.calls.label_masks import masks_prompt
 from holdfast.catalog.calls.returned_values import (
     CallableNode,
     ReturnKind,
@@ -69,6 +70,7 @@ class FunctionBehaviour(NamedTuple):
     reads: tuple[str, ...]
     element_reads: tuple[str, ...]
     completions: CompletionUse
+    masks_prompt: bool
 
 
 class PartialSettings(dict[str, Any]):
@@ -281,6 +283,7 @@ def _local_function(function: ProgramFunction, path: str) -> LocalName:
         seen.reads,
         seen.element_reads,
         seen.completions,
+        seen.masks_prompt,
         place,
     )
 
@@ -313,4 +316,5 @@ def _describe_behaviour(node: CallableNode) -> FunctionBehaviour:
         keys_read(node),
         element_keys_read(node),
         completion_use(node),
+        masks_prompt(node),
     )

@@ -1,0 +1,114 @@
+"""Masked labels that `DataCollatorForLanguageModeling` overwrites.
+
+## What it does
+Where a trainer gets `DataCollatorForLanguageModeling(…, mlm=False)` of transformers, checks whether a function of the
+program that its data went through with `map` writes `labels` whose first tokens, those of the prompt, are -100.
+
+## Why is this bad
+This collator makes the labels itself, from `input_ids`, and drops those of the rows. The mask is lost without a word:
+the model learns the prompts too.
+
+## Fix safety
+There is no automatic fix. Use `DataCollatorForSeq2Seq(tokenizer)`, which keeps labels and pads them with -100.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.core.calls import Call, CallResult, LocalName
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+COLLATOR: Final = "trainer.data_collator"
+OVERWRITES: Final = "transformers.DataCollatorForLanguageModeling"
+TRAINERS: Final = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"})
+KEEPING: Final = frozenset({"shuffle", "select", "filter", "take", "skip", "sort", "shard", "train_test_split"})
+"""Methods of datasets that leave labels as they are."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Report a collator that overwrites the labels of a `map`."""
+    trainer = job.call("trainer")
+    if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.open or trainer.guard.because:
+        return
+    collator = _call_of(job, trainer.arguments.get("data_collator"))
+    if collator is None or collator.path != OVERWRITES or collator.open or collator.arguments.get("mlm") is not False:
+        return
+    if masking := _masking(job, trainer):
+        what = f"the labels that `{masking.name}` masks are lost: `DataCollatorForLanguageModeling` makes labels of all `input_ids`"
+        yield Finding(COLLATOR, f"{what}; use `DataCollatorForSeq2Seq(tokenizer)`, which keeps them")
+
+
+def _call_of(job: Document, value: object) -> Call | None:
+    return job.call(value.key) if isinstance(value, CallResult) else None
+
+
+def _masking(job: Document, trainer: Call) -> LocalName | None:
+    """Return the last function that made the training rows, if it masks their labels; None otherwise."""
+    step = _call_of(job, trainer.arguments.get("train_dataset"))
+    while step is not None and step.path.startswith("datasets.") and step.name in KEEPING:
+        step = _call_of(job, step.receiver)
+    if step is None or step.name != "map" or not step.path.startswith("datasets."):
+        return None
+    function = step.arguments.get("function", next(iter(step.positional), None))
+    return function if isinstance(function, LocalName) and function.masks_prompt else None
+
+
+SCRIPT = """
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+
+
+def mask(row):
+    prompt = tokenizer(row["prompt"])["input_ids"]
+    answer = tokenizer(row["completion"])["input_ids"]
+    return {"input_ids": prompt + answer, "labels": [-100] * len(prompt) + answer}
+
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train").map(mask).shuffle(seed=1)
+collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+trainer = Trainer(model, TrainingArguments(output_dir="out"), train_dataset=rows, data_collator=collator)
+"""
+SLICED = SCRIPT.replace('"labels": [-100] * len(prompt) + answer}', '"labels": labels}').replace(
+    "    return", "    labels = prompt + answer\n    labels[: len(prompt)] = [-100] * len(prompt)\n    return"
+)
+COPIED = SCRIPT.replace("[-100] * len(prompt) + answer", "prompt + answer")
+PADDED = SCRIPT.replace("[-100] * len(prompt) + answer", "prompt + answer + [-100] * (512 - len(prompt) - len(answer))")
+BY_TRL = SCRIPT.replace("Trainer, TrainingArguments", "set_seed").replace("Trainer(", "SFTTrainer(")
+BY_TRL = BY_TRL.replace("TrainingArguments(", "SFTConfig(").replace(
+    "from trans", "from trl import SFTConfig, SFTTrainer\nfrom trans", 1
+)
+
+RULE = Rule(
+    code="DAT132",
+    name="overwritten-labels",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried with a tiny model and padded rows, by `Trainer` and trl's `SFTTrainer`: "
+        "of the labels of a batch only the padding is -100. `DataCollatorForSeq2Seq` keeps the mask, and so does `default_data_collator`."
+    ),
+    bad=(
+        Case(script=SCRIPT, at=COLLATOR),
+        Case(script=SLICED, at=COLLATOR),
+        Case(script=BY_TRL, at=COLLATOR),
+    ),
+    good=(
+        Case(script=COPIED),
+        Case(script=PADDED),
+        Case(script=SCRIPT.replace("ForLanguageModeling(tokenizer, mlm=False)", "ForSeq2Seq(tokenizer)")),
+        Case(script=SCRIPT.replace("mlm=False", "mlm=with_masks()")),
+        Case(script=SCRIPT.replace(".map(mask)", ".map(mask).map(whole)")),
+        Case(script=SCRIPT.replace("data_collator=collator", "data_collator=collate")),
+        Case(
+            script=SCRIPT.replace("import AutoModel", "import default_data_collator, AutoModel").replace(
+                "=collator)", "=default_data_collator)"
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)
