@@ -204,22 +204,54 @@ def test_a_script_that_is_no_python_is_said_and_the_log_is_read_all_the_same(tmp
     assert (answer["verdict"], bool(answer["job"]["unread"])) == ("healthy", True)
 
 
+OOM = """Traceback (most recent call last):
+  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2325, in train
+    x()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. \
+Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory 19.80 GiB is allocated by PyTorch, and \
+921.10 MiB is reserved by PyTorch but unallocated.
+"""
+
+
 def test_a_remedy_says_from_which_value_to_which(tmp_path: Path) -> None:
     """Halving the batch doubles accumulation, as the script's own values have it."""
-    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. "
-    oom += "Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory 19.80 GiB is allocated by PyTorch, and 921.10 MiB is reserved by PyTorch but unallocated.\n"
-    log = (
-        'Traceback (most recent call last):\n  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2325, in train\n    x()\n'
-        + oom
-    )
-    remedy = told(tmp_path, SCRIPT, steps(3) + log)["causes"][0]["remedy"]
+    remedy = told(tmp_path, SCRIPT, steps(3) + OOM)["causes"][0]["remedy"]
 
     assert remedy == [
         {"key": "train.per_device_train_batch_size", "action": "halve", "from": 4, "to": 2},
         {"key": "train.gradient_accumulation_steps", "action": "set", "from": 1, "to": 2},
     ]
     single = SCRIPT.replace("per_device_train_batch_size=4", "per_device_train_batch_size=1")
-    assert told(tmp_path, single, steps(3) + log)["causes"][0]["remedy"] is None
+    assert told(tmp_path, single, steps(3) + OOM)["causes"][0]["remedy"] is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "accumulation"),
+    [
+        ("per_device_train_batch_size=size()", {"action": "set", "from": 1, "to": 2}),
+        (
+            "per_device_train_batch_size=4, gradient_accumulation_steps=size()",
+            {"action": "double", "from": None, "to": None},
+        ),
+        ("gradient_accumulation_steps=3", {"action": "set", "from": 3, "to": 6}),
+    ],
+)
+def test_half_a_batch_keeps_the_effective_one_where_values_are_unknown(
+    settings: str, accumulation: dict[str, Any], tmp_path: Path
+) -> None:
+    """Accumulation is doubled beside a batch that is not known, and no value is claimed for one that is computed."""
+    script = SCRIPT.replace("per_device_train_batch_size=4", settings)
+    _, balanced = told(tmp_path, script, steps(3) + OOM)["causes"][0]["remedy"]
+
+    assert balanced == {"key": "train.gradient_accumulation_steps", **accumulation}
+
+
+def test_half_a_batch_keeps_the_effective_one_by_a_log_alone(tmp_path: Path) -> None:
+    """Without the script, both changes are proposed without values."""
+    (tmp_path / "train.log").write_text(steps(3) + OOM)
+    remedy = diagnose(str(tmp_path / "train.log"))["causes"][0]["remedy"]
+
+    assert [(each["action"], each["to"]) for each in remedy] == [("halve", None), ("double", None)]
 
 
 def test_rows_that_are_written_out_are_read_and_others_are_not() -> None:

@@ -65,12 +65,8 @@ def _with_history(found: Diagnosis, past: RunHistory) -> Diagnosis:
 def _result(
     found: Diagnosis, past: RunHistory, job: "JobContext | None", declared: DeclaredTraining | None
 ) -> DiagnoseResult:
-    paths, reported = [path for path, _ in past.files], _reported(job)
-    result = (
-        diagnose_result(found, paths, declared.settings, declared.is_applied, job=past.job, reported=reported)
-        if declared
-        else diagnose_result(found, paths, job=past.job, reported=reported)
-    )
+    paths = [path for path, _ in past.files]
+    result = diagnose_result(found, paths, declared, job=past.job, reported=_reported(job))
     return structs.replace(
         result,
         running=past.running or None,

@@ -26,7 +26,7 @@ NEAR = 0.5
 """The part of the first cause's confidence from which another one is shown."""
 RETRY: Final = {
     "yes": "another attempt may succeed without a change",
-    "after-change": "after {change}: without it, another attempt fails the same way",
+    "after-change": "after {change}: without {pronoun}, another attempt fails the same way",
     "no": "only after a person has applied the fix: until then, no attempt can succeed",
 }
 
@@ -142,7 +142,8 @@ def _cause(cause: ReportedCause, job: DiagnosedJob | None) -> Iterator[str]:
     edits = _edits(cause, job)
     yield from (f"  {style('edit', fg='green')} {each}" for each in edits)
     change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
-    yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change)}"
+    pronoun = "them" if len(edits) > 1 else "it"
+    yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change, pronoun=pronoun)}"
     if cause.prevented_by:
         yield f"  {style('found before launch by', dim=True)} {', '.join(cause.prevented_by)}"
     if cause.inspected_by:

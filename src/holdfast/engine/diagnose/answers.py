@@ -1,8 +1,7 @@
 """The result of `diagnose`, made from what was found in the logs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
 
 from msgspec import structs
 
@@ -11,6 +10,7 @@ from holdfast.core.document import DocumentKind
 from holdfast.core.event import Refuser
 from holdfast.core.numbers import is_count
 from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.results.refusal import RunRefusal
 from holdfast.rules import find_rule
@@ -22,13 +22,13 @@ JOB: Final = "job"
 DATA: Final = "data"
 FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 """Actions that keep the effective batch size: what they take from one setting, accumulation gives back."""
+OPPOSITE: Final[Mapping[str, Literal["halve", "double"]]] = {"halve": "double", "double": "halve"}
 
 
 def diagnose_result(
     diagnosis: Diagnosis,
     paths: Sequence[str],
-    settings: Mapping[str, Any] = MappingProxyType({}),
-    is_applied: Callable[[Remedy], bool] = lambda _: False,
+    declared: DeclaredTraining | None = None,
     *,
     job: str,
     reported: Collection[str] | None,
@@ -38,17 +38,15 @@ def diagnose_result(
     Args:
         diagnosis: The diagnosis.
         paths: The logs.
-        settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
-        is_applied: Says whether the job has a change already; if so, the change is not proposed.
+        declared: The settings of the job's trainer, if they are known: remedies say from which value to which, and a change
+            that the job has already is not proposed.
         job: The job's own file; empty if none is known.
         reported: Codes of the rules that report something in that file; None if it was not read.
     """
     return DiagnoseResult(
         verb="diagnose",
         verdict=diagnosis.verdict,
-        causes=[
-            _cause(cause, settings, is_applied, kind_of(job), _finders(cause, reported)) for cause in diagnosis.causes
-        ],
+        causes=[_cause(cause, declared, kind_of(job), _finders(cause, reported)) for cause in diagnosis.causes],
         missing=diagnosis.missing,
         quiet=diagnosis.is_quiet,
         paths=paths,
@@ -77,12 +75,12 @@ def with_refusal(result: DiagnoseResult, by: Refuser, refusal: Sequence[RunRefus
 
 def _cause(
     cause: Cause,
-    settings: Mapping[str, Any],
-    is_applied: Callable[[Remedy], bool],
+    declared: DeclaredTraining | None,
     kind: DocumentKind,
     finders: Sequence[str],
 ) -> ReportedCause:
     signature = cause.signature
+    changes = [each for each in cause.remedy if not (declared and declared.is_applied(each))]
     return ReportedCause(
         name=signature.name,
         title=signature.title,
@@ -92,7 +90,7 @@ def _cause(
         cause=cause.cause,
         fix=cause.fix,
         retry=signature.retry,
-        remedy=[edit for each in cause.remedy if not is_applied(each) for edit in _remedies(each, settings)] or None,
+        remedy=[edit for each in changes for edit in _remedies(each, declared)] or None,
         prevented_by=[code for code in finders if kind in find_rule(code).kinds],
         inspected_by=[code for code in finders if kind != JOB and DATA in find_rule(code).kinds],
     )
@@ -112,25 +110,29 @@ def report_evidence(evidence: Evidence) -> ReportedEvidence:
     return ReportedEvidence(path=evidence.path, line=evidence.line, text=evidence.text, rank=evidence.rank)
 
 
-def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[RemedyEdit]:
+def _remedies(remedy: Remedy, declared: DeclaredTraining | None) -> Iterator[RemedyEdit]:
     """Yield a change, and the one that makes up for it; from which value to which where the job's own are at hand."""
+    settings = declared.settings if declared else {}
     before = settings.get(remedy.key.removeprefix(TRAIN)) if remedy.key.startswith(TRAIN) else None
-    if remedy.action in FACTORS:
-        yield from _rescaled(remedy, before, settings.get(ACCUMULATION, 1))
-    else:
+    if remedy.action not in FACTORS:
         yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=remedy.value)
-
-
-def _rescaled(remedy: Remedy, before: Any, accumulated: Any) -> Iterator[RemedyEdit]:
-    """Yield the change of a count by a factor, and the one of accumulation that keeps the effective batch size."""
-    factor = FACTORS[remedy.action]
-    after = _scaled(before, factor)
+        return
+    after = _scaled(before, FACTORS[remedy.action])
     if after is None and is_count(before):
         return  # one row a step cannot be halved
     yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=after)
-    balanced = _scaled(accumulated, 1 / factor)
-    if remedy.key == TRAIN + BATCH and after and balanced:
-        yield RemedyEdit(key=TRAIN + ACCUMULATION, action="set", before=accumulated, after=balanced)
+    if remedy.key == TRAIN + BATCH:
+        yield _balancing(remedy, declared)
+
+
+def _balancing(remedy: Remedy, declared: DeclaredTraining | None) -> RemedyEdit:
+    """Return the change of accumulation that keeps the effective batch size when the batch is halved or doubled."""
+    key = TRAIN + ACCUMULATION
+    is_computed = declared is None or ACCUMULATION in declared.unknown
+    before = None if is_computed or declared is None else declared.settings.get(ACCUMULATION, 1)
+    if after := _scaled(before, 1 / FACTORS[remedy.action]):
+        return RemedyEdit(key=key, action="set", before=before, after=after)
+    return RemedyEdit(key=key, action=OPPOSITE[remedy.action], before=None, after=None)
 
 
 def _scaled(count: Any, factor: float) -> int | None:
