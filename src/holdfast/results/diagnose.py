@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from holdfast.core.diagnosis import Phase, Retry
+from holdfast.core.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.refusal import RunRefusal
 
@@ -84,6 +85,22 @@ class DiagnosedJob(ResultPart, frozen=True, kw_only=True):
     unread: str | None
 
 
+class EarlierAttempt(ResultPart, frozen=True, kw_only=True):
+    """How an attempt before the newest one ended.
+
+    Attributes:
+        number: Counted from 1.
+        stage: Its stage.
+        because: Why it failed; empty if it did not.
+        name: The class of its failure; null if none was found. In JSON: `class`.
+    """
+
+    number: int
+    stage: RunStage
+    because: str
+    name: str | None = field(name="class")
+
+
 class DiagnoseResult(Result, frozen=True, kw_only=True):
     """The causes of a failed job.
 
@@ -101,6 +118,7 @@ class DiagnoseResult(Result, frozen=True, kw_only=True):
         refused_by: What refused the run before its start; absent if nothing did.
         refusal: Why it was refused; absent if it was not.
         namesake: The run of the same name, if a file or folder that is called so was read instead; absent if there is none.
+        earlier: The attempts of the run before the newest one, which alone is diagnosed; absent if there are none.
     """
 
     verb: Literal["diagnose"]
@@ -117,6 +135,7 @@ class DiagnoseResult(Result, frozen=True, kw_only=True):
     refused_by: Literal["check", "rehearsal"] | None = None
     refusal: Sequence[RunRefusal] = ()
     namesake: str | None = None
+    earlier: Sequence[EarlierAttempt] = ()
 
     @property
     def exit_code(self) -> int:

@@ -73,6 +73,7 @@ def _result(
         job=_diagnosed_job(past, job),
         run=past.run or None,
         namesake=past.namesake or None,
+        earlier=past.earlier,
     )
 
 

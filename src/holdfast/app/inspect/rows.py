@@ -1,6 +1,6 @@
 """The rows of a dataset that is inspected, wherever they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,6 +20,7 @@ from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.methods import Method
 from holdfast.core.reference import Reference
+from holdfast.core.row_numbers import renumber_scan
 from holdfast.core.scan import Scan
 from holdfast.core.shape import Shape
 from holdfast.core.unpacking import unpack_rows
@@ -55,15 +56,24 @@ class RowSource:
         path: The dataset.
         split: Its split.
         offline: Whether the Hub is left alone.
+        numbers: The number of each row in the data that the rows were taken from; empty if that is this data.
     """
 
-    def __init__(self, document: Document, *, offline: bool, files: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        *,
+        offline: bool,
+        files: Mapping[str, Path] | None = None,
+        numbers: Sequence[int] = (),
+    ) -> None:
         """Find the dataset.
 
         Args:
             document: The request.
             offline: Whether the Hub is left alone.
             files: The file of each split, where these are known.
+            numbers: See the attribute.
 
         Raises:
             UsageError: There is none of that name.
@@ -75,6 +85,7 @@ class RowSource:
             fix = "name a file, a folder or a dataset of the Hub"
             raise UsageError(f"holdfast makes {path} itself: there is nothing to inspect", where=path, fix=fix)
         self.document, self.path, self.split, self.offline = document, path, str(split), offline
+        self.numbers = numbers
         if files:
             self._opener: Callable[[str], Rows] = partial(_open_files, files)
         else:
@@ -104,7 +115,8 @@ class RowSource:
         evaluated = self.document.get("dataset.eval_split", None)
         eval_rows = self.open(evaluated) if isinstance(evaluated, str) else None
         name = method.value if method else None
-        return scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)
+        found = scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)
+        return renumber_scan(found, self.numbers)
 
 
 def read_settings(document: Document) -> ColumnSettings:

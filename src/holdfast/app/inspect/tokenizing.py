@@ -5,6 +5,7 @@ from math import ceil
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.core.document import Document
+from holdfast.core.row_numbers import renumber_tokens
 from holdfast.core.scan import MaskedRow, Scan, Tokens
 from holdfast.engine.mapping.applying import map_batches, map_rows
 from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
@@ -33,7 +34,7 @@ def tokenize(
     tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(document, scan.rows))
     first = next(iter(sight.samples if mapping is None else map_rows(sight.samples, mapping)), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
-    return tokens, tuple(shown)
+    return renumber_tokens(tokens, source.numbers), tuple(shown)
 
 
 def count_training_rows(document: Document, there: int) -> int:

@@ -220,14 +220,19 @@ def _maps_rows(readiness: Readiness) -> bool:
     return readiness.mapping is not None and not readiness.field
 
 
-def look_at_local(document: Document, *, limit: int) -> Inspection:
+def look_at_local(document: Document, *, limit: int, numbers: Sequence[int] = ()) -> Inspection:
     """Return the inspection of a local dataset, without the Hub.
+
+    Args:
+        document: The request.
+        limit: Rows that are tokenized at most.
+        numbers: The number of each row in the data that the rows were taken from; empty if that is this data.
 
     Raises:
         UsageError: There is no such dataset.
         SourceError: Its rows, or what else it names, cannot be read.
     """
-    return look_at(document, RowSource(document, offline=True), rewards=(), limit=limit)
+    return look_at(document, RowSource(document, offline=True, numbers=numbers), rewards=(), limit=limit)
 
 
 def _unreadable(document: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:

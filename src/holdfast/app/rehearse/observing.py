@@ -4,6 +4,7 @@ A script that computes its dataset or its model's name cannot be read; once it r
 The rules check a job that names the same rows and the same model.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -69,6 +70,8 @@ EVERY_ROW: Final = Objection(
 """What is said of a trainer whose rows no rule finds it in."""
 TRAINED, EVALUATED = "train.jsonl", "test.jsonl"
 """Files of the rows that a trainer was given, as `payload/rehearsal/trainers/observed.py` names them."""
+NUMBERS: Final = "row_numbers.json"
+"""A file with the number in the data of each row of `TRAINED`, if the script shuffled or divided the data."""
 TEMPLATE: Final = "given.jinja"
 """A file of the chat template that the script gave its tokenizer."""
 ROWS: Final = 500
@@ -114,7 +117,7 @@ def observe(whole: PartResult, folder: Path) -> Observation:
 
 def _check_job(job: Document, whole: PartResult, folder: Path) -> Observation:
     """Return what the rules say of a job, and the lengths of its rows."""
-    inspected = _inspect(job)
+    inspected = _inspect(job, folder)
     tokens = inspected.tokens if inspected else None
     return Observation(
         objections=(*_row_objections(inspected), *_model_objections(job)),
@@ -192,10 +195,12 @@ def _classes_of(objection: Objection) -> Sequence[str]:
     return prevented_by(objection.code) if objection.fails else ()
 
 
-def _inspect(job: Document) -> Inspection | None:
-    """Return the inspection of its rows; None if they cannot be read, which the rehearsal itself reports."""
+def _inspect(job: Document, folder: Path) -> Inspection | None:
+    """Return the inspection of its rows, with their numbers in the data; None if they cannot be read, which the rehearsal itself reports."""
+    path = folder / NUMBERS
+    numbers = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else ()
     try:
-        return prepare()(job, limit=ROWS)
+        return prepare()(job, limit=ROWS, numbers=numbers)
     except (HoldfastError, ExceptionGroup):
         return None
 

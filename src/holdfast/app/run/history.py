@@ -10,14 +10,17 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.run.attempt_ending import LOGS, read_ending_of
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
+from holdfast.core.attempt_state import AttemptState
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, Stopper, training_events
+from holdfast.core.event import Event, RunStage, Stopper, training_events
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import TrainingStarted
 from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, refused_by, reported_training
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
+from holdfast.engine.run.verdict import how_it_failed
 from holdfast.results.check import CheckResult
+from holdfast.results.diagnose import EarlierAttempt
 from holdfast.results.rehearse import RehearseResult
 
 
@@ -44,8 +47,18 @@ def read_history(run: Run) -> RunHistory:
         versions=_versions(events),
         standstill=_where(ending, state, folder),
         rank=_rank(ending, state),
+        earlier=tuple(map(_earlier, state.attempts[:-1])),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE and not state.refused_changes,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
+    )
+
+
+def _earlier(attempt: AttemptState) -> EarlierAttempt:
+    return EarlierAttempt(
+        number=attempt.number,
+        stage=attempt.stage,
+        because=how_it_failed(attempt) if attempt.stage is RunStage.FAILED else "",
+        name=(attempt.diagnosed.name if attempt.diagnosed else "") or None,
     )
 
 

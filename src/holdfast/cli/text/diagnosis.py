@@ -9,11 +9,19 @@ from msgspec import structs
 
 from holdfast.cli.text.refusal import render_refusal
 from holdfast.core.diagnosis import GUESS_BELOW, SURE
+from holdfast.core.event import RunStage
 from holdfast.engine.diagnose.answers import JOB, TRAIN, kind_of
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.units import render_counted
-from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
+from holdfast.results.diagnose import (
+    DiagnosedJob,
+    DiagnoseResult,
+    EarlierAttempt,
+    RemedyEdit,
+    ReportedCause,
+    ReportedEvidence,
+)
 
 WIDTH: Final = 110
 SHOWN: Final = 6
@@ -42,6 +50,18 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
     if (job := result.job) and job.unread:
         yield f"{style('ignored', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
     yield from _refused(result) if result.refused_by else _judged(result)
+    yield from (f"  {style('earlier', dim=True)} {_ended(each)}" for each in result.earlier)
+
+
+def _ended(attempt: EarlierAttempt) -> str:
+    """Return how an earlier attempt ended, in words.
+
+    >>> _ended(EarlierAttempt(number=1, stage=RunStage.FAILED, because="SIGKILL killed it", name="cpu-ram-oom-kill"))
+    'attempt 1 failed: SIGKILL killed it (cpu-ram-oom-kill)'
+    """
+    because = f": {attempt.because}" if attempt.because else ""
+    ended = "was cancelled" if attempt.stage is RunStage.CANCELLED else attempt.stage
+    return f"attempt {attempt.number} {ended}{because}" + (f" ({attempt.name})" if attempt.name else "")
 
 
 def _judged(result: DiagnoseResult) -> Iterator[str]:

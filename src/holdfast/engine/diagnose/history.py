@@ -9,6 +9,7 @@ from holdfast.core.event import Refuser
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.metric_history import ClassEvidence
+from holdfast.results.diagnose import EarlierAttempt
 from holdfast.results.refusal import RunRefusal
 
 CHANGED: Final = "resume-settings-changed"
@@ -36,6 +37,7 @@ class RunHistory:
         standstill: Where its processes stood still, if the watch on progress ended its newest attempt, or which of several failed first; else empty.
         rank: The process that the failure of its newest attempt began in, of several; None if that is not known.
         namesake: The run that is called as the file or folder is that was read; empty if there is none.
+        earlier: How its attempts before the newest one ended.
         changed: Whether a remedy changed settings before its newest attempt: that a checkpoint has others is no fault then.
     """
 
@@ -54,6 +56,7 @@ class RunHistory:
     standstill: str = ""
     rank: int | None = None
     namesake: str = ""
+    earlier: tuple[EarlierAttempt, ...] = ()
     changed: bool = False
 
     def possible(self, signatures: Iterable[Signature]) -> list[Signature]:

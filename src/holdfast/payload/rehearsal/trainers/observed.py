@@ -11,6 +11,8 @@ from ..part_request import PartRequest
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
+NUMBERS = "row_numbers.json"
+"""A file with the number that each row to train on has in the data."""
 STREAMED = "the data is a stream, which is not read beforehand; `holdfast inspect` reads a file or a dataset of the Hub"
 MOST, MOST_BYTES = 5000, 64 << 20
 """Rows that are kept, and their bytes."""
@@ -43,3 +45,12 @@ def keep_rows(dataset: Any, part_request: PartRequest, role: str, events: EventW
         return  # pictures, and what else JSON does not hold
     if lines:
         (folder / FILES[role]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if role == "train_dataset":
+        _keep_numbers(dataset, len(lines), Path(part_request.folder, NUMBERS))
+
+
+def _keep_numbers(dataset: Any, rows: int, path: Path) -> None:
+    """Write down which rows of the data a dataset has that shuffles or divides it; one without indices has them all, in order."""
+    indices = getattr(dataset, "_indices", None)
+    if indices is not None:
+        path.write_text(json.dumps(indices.column(0)[:rows].to_pylist()), encoding="utf-8")
