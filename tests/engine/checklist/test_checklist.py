@@ -101,6 +101,20 @@ class TestScript:
         """A script that reads a file of this machine does not run alone."""
         assert verdicts(tmp_path, HEADER + TRAIN.replace("trl-lib/Capybara", "./data"))["self-contained"] == "fail"
 
+    @pytest.mark.parametrize(("rows", "verdict"), [("rows.jsonl", "pass"), ("absent.jsonl", "fail")])
+    def test_defaults_of_options_are_what_a_plain_start_uses(self, rows: str, verdict: str, tmp_path: Path) -> None:
+        """What `argparse` gives without a command line is looked for, though a command line may name something else."""
+        (tmp_path / "rows.jsonl").write_text('{"text": "What is one plus one? Two."}\n')
+        script = f"""import argparse
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+parser = argparse.ArgumentParser()
+parser.add_argument("--rows", default={str(tmp_path / rows)!r})
+args = parser.parse_args()
+SFTTrainer("builtin:tiny-chat", train_dataset=load_dataset("json", data_files=args.rows, split="train")).train()
+"""
+        assert verdicts(tmp_path, script)["repositories"] == verdict
+
     @pytest.mark.parametrize(
         ("started", "build_tools", "errors"),
         [

@@ -59,6 +59,14 @@ def test_what_makes_something_else_does_not(body: str) -> None:
     assert not read_made(read_script(body, "train.py")[0]).why(NAME)
 
 
+@pytest.mark.parametrize("save", ["trainer.save_model(args.output_dir)", "model.save_pretrained(folder / 'final')"])
+def test_a_model_that_is_saved_is_no_data_file(save: str) -> None:
+    """Its folder may be any that a model is loaded from, whose name cannot be seen; a file of rows it cannot be."""
+    made = read_made(read_script(save, "train.py")[0])
+
+    assert (bool(made.why(NAME)), bool(made.why("out/merged"))) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("line", "may"),
     [

@@ -534,6 +534,20 @@ def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
     assert status(found, "model") == "pass"
 
 
+def test_evaluation_that_fails_before_the_first_step_is_why_there_is_none() -> None:
+    """A trainer that evaluates first, and fails there, is no script without a trainer."""
+    error = "ValueError: no"
+    trains = {"event": "fact", "about": "trains", "stage": "step"}
+    failed = {"event": "failed", "stage": "evaluate", "error": error}
+    end: Telling = {"event": "end", "status": "failed", "because": error}
+
+    found = judged(played(code=1, hook_events=(*PASSED, trains, failed), events=(end,)))
+
+    because = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
+    assert status(found, "evaluate") == "fail"
+    assert because["step"] == "the script failed at `evaluate`, before its first step"
+
+
 def test_script_that_went_on_did_not_fail_where_something_is_wrong() -> None:
     """What is wrong though nothing fails keeps no later stage from running: those have reasons of their own."""
     told = {"event": "fault", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}}

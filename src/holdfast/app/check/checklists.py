@@ -21,7 +21,7 @@ def fill_checklists(request: TargetRequest, target: Target, checked: CheckedTarg
     """
     chosen = {rule.code for rule in select(all_rules(), only=request.only, ignore=request.ignore)}
     rows = checklist(
-        target.documents,
+        target.by_default or target.documents,
         checked.findings,
         checked.skips,
         suppressed=[finding for finding, _ in checked.suppressed],

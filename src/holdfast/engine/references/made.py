@@ -7,10 +7,11 @@ Not covered: modules beside the script. Where it cannot be seen which file is ma
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
+from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.engine.references.written import plain_folder, read_written
@@ -21,11 +22,13 @@ ON_PATHS: Final = frozenset(
 """Methods of a path that make it, or look whether it is there."""
 MAKES: Final = frozenset(
     {"makedirs", "extractall", "unpack_archive", "urlretrieve", "clone_from", "chdir"}
-    | {"copytree", "copyfile", "move", "symlink", "save_to_disk", "save_pretrained", "save_model"}
+    | {"copytree", "copyfile", "move", "symlink", "save_to_disk"}
     | {"to_json", "to_csv", "to_parquet", "to_pickle", "write_json", "write_csv", "write_parquet", "write_ndjson"}
     | {"write_table", "isdir", "isfile", "listdir", "scandir"}
 )
 """Functions and methods that make the file they are handed, or look for it."""
+SAVES: Final = frozenset({"save_pretrained", "save_model"})
+"""Methods that make a folder of a model."""
 MODULES: Final = frozenset({"shutil", "wget", "gdown"})
 """Modules whose every function counts as one of these."""
 DOWNLOADS: Final = frozenset({"hf_hub_download", "snapshot_download"})
@@ -51,10 +54,12 @@ class CreatedPaths:
     Attributes:
         texts: The texts of which paths and commands are made up there.
         hidden: Whether it makes something whose name cannot be seen.
+        hides_model: Whether it saves a model in a folder whose name cannot be seen.
     """
 
     texts: frozenset[str]
     hidden: bool = False
+    hides_model: bool = False
 
     def why(self, name: str, *, here: bool = False) -> str:
         """Return why something may be another, or there at last, when it is read; empty if nothing says so.
@@ -70,7 +75,8 @@ class CreatedPaths:
         plain = plain_folder(name)
         last = plain.rpartition("/")[2]
         spoken_of = any(last in text or plain.startswith(f"{plain_folder(text)}/") for text in self.texts if text)
-        return BECAUSE if spoken_of or (self.hidden and not here) else ""
+        hidden = self.hidden or (self.hides_model and ending_of(last) not in READ)
+        return BECAUSE if spoken_of or (hidden and not here) else ""
 
 
 def read_made(document: Document) -> CreatedPaths:
@@ -79,7 +85,8 @@ def read_made(document: Document) -> CreatedPaths:
         return CreatedPaths(_repeated(document.text))
     found = [_made_in(text) for text in _sources(document)]
     hidden = read_written(document).hidden or any(each.hidden for each in found)
-    return CreatedPaths(frozenset[str]().union(*(each.texts for each in found)), hidden)
+    hides_model = any(each.hides_model for each in found)
+    return CreatedPaths(frozenset[str]().union(*(each.texts for each in found)), hidden, hides_model)
 
 
 def _repeated(text: str) -> frozenset[str]:
@@ -102,15 +109,19 @@ def _made_in(source: str) -> CreatedPaths:
     except (SyntaxError, ValueError, RecursionError):
         return CreatedPaths(frozenset(shell), hidden=True)
     made = _made_by(tree)
-    return CreatedPaths(made.texts | shell.keys(), made.hidden or any(map(_may_make, shell.values())))
+    return replace(made, texts=made.texts | shell.keys(), hidden=made.hidden or any(map(_may_make, shell.values())))
 
 
 def _made_by(tree: ast.Module) -> CreatedPaths:
     constants = _constants(tree)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     targets = list(chain.from_iterable(map(_targets, calls)))
-    texts = frozenset(text for target in targets for text in _texts(target, constants))
-    return CreatedPaths(texts, any(map(_runs, calls)) or any(_hides(target, constants) for target in targets))
+    models = [each for call in calls if _owner_and_name(call.func)[1] in SAVES for each in _given(call)[:1]]
+    return CreatedPaths(
+        frozenset(text for target in (*targets, *models) for text in _texts(target, constants)),
+        any(map(_runs, calls)) or any(_hides(target, constants) for target in targets),
+        any(_hides(target, constants) for target in models),
+    )
 
 
 def _may_make(line: re.Match[str]) -> bool:

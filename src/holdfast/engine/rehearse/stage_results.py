@@ -7,7 +7,6 @@ from holdfast.core.event import EndReason
 from holdfast.core.rehearsal import STAGES, Failure, PartResult, ProcessEvent, StageName, StageResult
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 
-RESUMED_STAGE: Final[StageName] = "resume"
 AGAIN: Final[Mapping[StageName, str]] = {"stop": "stopped", "resume": "resumed"}
 """What is done to a job in a process of its own."""
 IN_TRAINING: Final = (EndReason.DATA_EXHAUSTED, EndReason.LEFT_TRAINING)
@@ -62,8 +61,8 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
     raised = [each for each in failures if each.part == "whole"]
     if raised and (comes_before(raised[0].stage, stage) or not whole.facts("trains")):
         return f"the script failed at `{raised[0].stage}`"
-    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
-        return "the script failed at `resume`, before its first step"
+    if raised and whole.facts("trains") and not whole.happened(StepDone) and not comes_before(stage, "step"):
+        return f"the script failed at `{raised[0].stage}`, before its first step"
     if left_off:
         return where_left(whole, left_off)
     return _unseen(stage, whole, failures)

@@ -53,6 +53,7 @@ RULE = Rule(
     name="unshown-prompt",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "trl 1.16. Tried on pairs that begin alike with `question`, `system` or `context` beside them, in dpo, kto, reward and sft: "
