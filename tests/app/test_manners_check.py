@@ -186,10 +186,14 @@ def test_a_skip_is_told_and_fails_only_when_asked(here: Path, capsys: pytest.Cap
     assert [ask(capsys, "train.py", *words)[0] for words in ([], ["--strict"])] == [0, 1]
 
 
+def skip(number: int, *reasons: str) -> dict[str, Any]:
+    return {"code": f"DAT10{number}", "missing": ["dataset"], "because": "; ".join(reasons), "reasons": reasons}
+
+
 def test_many_skips_are_one_line_with_their_reasons() -> None:
     """Of one target, or of one with findings; of others they are counted. --verbose names each."""
     reasons = ["offline", "offline", "computed at run time"]
-    skipped = [{"code": f"DAT10{n}", "missing": ["dataset"], "because": because} for n, because in enumerate(reasons)]
+    skipped = [skip(n, because) for n, because in enumerate(reasons)]
     first, second = (target(path=path, skipped=skipped) for path in ("a.py", "b.py"))
     alone = list(render_findings(checked(first), {}))
     among = list(render_findings(checked(first, second), {}))
@@ -202,11 +206,10 @@ def test_many_skips_are_one_line_with_their_reasons() -> None:
 
 def test_a_rule_that_was_skipped_is_counted_once() -> None:
     """A rule that lacks two facts counts under the first reason, so that the counts add up."""
-    reasons = ["no folder", "no folder; no data", "no data; no folder"]
-    skipped = [{"code": f"DAT10{n}", "missing": [], "because": because} for n, because in enumerate(reasons)]
+    skipped = [skip(0, "no folder"), skip(1, "no folder", "no data"), skip(2, "no data: rows; labels", "no folder")]
     told = unstyle(next(iter(render_findings(checked(target(path="a.py", skipped=skipped)), {}))))
 
-    assert told == "a.py: 3 rules skipped: no folder (2); no data (1); --verbose names them"
+    assert told == "a.py: 3 rules skipped: no folder (2); no data: rows; labels (1); --verbose names them"
 
 
 def test_a_long_line_is_cut_around_the_place() -> None:

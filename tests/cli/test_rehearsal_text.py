@@ -137,6 +137,16 @@ def test_a_stage_that_went_on_after_a_failure_says_so() -> None:
     assert shown[4].endswith("although `tokenize` failed")
 
 
+@pytest.mark.parametrize(("stopped", "source"), [("pass", "`stop` saved"), ("not_rehearsed", "failed")])
+def test_a_resume_where_nothing_was_saved_says_from_what(stopped: str, source: str) -> None:
+    """A script that saves nothing resumes from the checkpoint of its stop, if it was stopped."""
+    stages = [stage("save", "fail", "nothing was saved"), stage("stop", stopped, "it was over"), stage("resume")]
+    resumed = unstyle(render_rehearsal(convert(answer(stages=stages), RehearseResult))).splitlines()[2]
+
+    assert source in resumed
+    assert resumed.endswith("although `save` failed")
+
+
 def fault(name: str, status: str, **changes: Any) -> dict[str, Any]:
     struck = {} if status == "skipped" else {"step": 5, "steps": 8, "is_cause": True, "action": "stops"}
     return {"name": name, "status": status, **struck, **changes}

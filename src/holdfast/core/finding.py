@@ -16,10 +16,6 @@ WITH_ROWS: Final = JOB_FILES | frozenset[DocumentKind]({"data"})
 """What rules about rows check: `inspect` has read every one of them, and `check` those of small files."""
 
 
-BETWEEN_REASONS: Final = "; "
-"""Between the reasons for which a rule is skipped that lacks several facts."""
-
-
 class MissingFactError(Exception):
     """A rule would have to guess; the engine makes a Skip of it.
 
@@ -92,12 +88,17 @@ class Skip:
     Attributes:
         rule: The rule.
         missing: Names of the facts or keys it lacked.
-        because: Why they are missing.
+        reasons: Why they are missing.
     """
 
     rule: "Rule"
     missing: tuple[str, ...]
-    because: str
+    reasons: tuple[str, ...]
+
+    @property
+    def because(self) -> str:
+        """The reasons as one text."""
+        return "; ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

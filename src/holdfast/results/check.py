@@ -119,11 +119,13 @@ class ReportedSkip(ResultPart, frozen=True, kw_only=True):
         code: Its code.
         missing: The facts that it needs and that are unknown.
         because: Why they are unknown.
+        reasons: The same, each reason by itself.
     """
 
     code: str
     missing: Sequence[str]
     because: str
+    reasons: Sequence[str]
 
 
 class AppliedFix(ResultPart, frozen=True, kw_only=True):

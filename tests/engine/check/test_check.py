@@ -78,9 +78,9 @@ def test_a_missing_fact_is_a_skip_with_its_reason() -> None:
     asked = rule(two_rows)
     facts = {"dataset": MissingFact("offline"), "machine": MissingFact("offline")}
 
-    assert list(run_rules([asked], DOCUMENT, facts)) == [Skip(asked, ("dataset", "machine"), "offline")]
+    assert list(run_rules([asked], DOCUMENT, facts)) == [Skip(asked, ("dataset", "machine"), ("offline",))]
     assert list(run_rules([asked], DOCUMENT, {**facts, "machine": Machine(cpus=1)})) == [
-        Skip(asked, ("dataset",), "offline")
+        Skip(asked, ("dataset",), ("offline",))
     ]
 
 
@@ -99,7 +99,7 @@ def test_a_hidden_value_is_a_skip_and_never_guessed() -> None:
 
     assert isinstance(before, Finding)
     assert before.message == "before"
-    assert skip == Skip(asked, ("train.seed",), "read from the command line")
+    assert skip == Skip(asked, ("train.seed",), ("read from the command line",))
 
 
 def test_a_rule_may_say_itself_that_it_cannot_tell() -> None:
@@ -112,7 +112,7 @@ def test_a_rule_may_say_itself_that_it_cannot_tell() -> None:
 
     asked = rule(cannot_tell)
 
-    assert list(run_rules([asked], DOCUMENT, {})) == [Skip(asked, ("dataset.map",), "job.yaml rewrites the rows")]
+    assert list(run_rules([asked], DOCUMENT, {})) == [Skip(asked, ("dataset.map",), ("job.yaml rewrites the rows",))]
 
 
 def test_a_rule_that_breaks_is_a_skip_that_says_so() -> None:

@@ -236,7 +236,7 @@ class TestUnasked:
         """Whatever is found and skipped: a finding fails its items, and where a rule was skipped nothing passes."""
         job = Document(path="job.yaml", kind="job", values={})
         found = [Finding("", "bad", rule=RULES[code], severity=Severity.WARNING) for code in failing]
-        rows = checklist([job], found, [Skip(RULES[code], (), "offline") for code in skipped])
+        rows = checklist([job], found, [Skip(RULES[code], (), ("offline",)) for code in skipped])
         for row in rows:
             assert (row.status is ItemVerdict.FAIL) == bool(failing & {*row.item.codes})
             assert row.status is not ItemVerdict.PASS or not skipped & {*row.item.codes}

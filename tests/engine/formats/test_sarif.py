@@ -193,7 +193,9 @@ def test_what_a_comment_lets_pass_is_suppressed_and_not_lost() -> None:
 
 def test_skips_and_files_passed_over_are_notifications() -> None:
     """A skip is not a pass, and must be seen."""
-    skipping = target(skipped=[{"code": "DAT101", "missing": ["dataset"], "because": "offline"}])
+    skipping = target(
+        skipped=[{"code": "DAT101", "missing": ["dataset"], "because": "offline", "reasons": ["offline"]}]
+    )
     run = sarif(checked(skipping, passed_over=[{"path": "big.py", "because": "is too large: 9 MB"}]))
     notes = run["invocations"][0]["toolExecutionNotifications"]
 

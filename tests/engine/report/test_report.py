@@ -136,7 +136,7 @@ def test_an_evaluation_has_no_column_for_what_is_no_result_of_it() -> None:
 
 def check(code: str = "JOB101", message: str = "no timeout", key: str = "where.timeout") -> CheckResult:
     found = finding(code=code, severity="warning", message=message, key=key, path="job.yaml", line=7)
-    skip = {"code": code, "missing": ["dataset"], "because": message}
+    skip = {"code": code, "missing": ["dataset"], "because": message, "reasons": [message]}
     return checked(target(found, path="job.yaml", skipped=[skip]))
 
 

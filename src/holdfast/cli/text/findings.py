@@ -10,7 +10,7 @@ from types import MappingProxyType
 from click import style
 
 from holdfast.cli.text.printable import one_line
-from holdfast.core.finding import BETWEEN_REASONS, Severity
+from holdfast.core.finding import Severity
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK
 from holdfast.engine.units import render_counted
@@ -160,7 +160,7 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
 
 
 def _counted_reasons(skips: Sequence[ReportedSkip]) -> str:
-    reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skips)
+    reasons = Counter(skip.reasons[0] for skip in skips)
     return "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
 
 

@@ -98,11 +98,12 @@ def _sandbox(sandbox: ReportedSandbox | None) -> Iterator[str]:
 def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:
     """Yield a line for each stage that ran; those that were skipped one after another for the same reason share a line."""
     wide = max((len(stage.name) for stage in stages), default=0)
+    stopped = any(stage.name == "stop" and stage.status == "pass" for stage in stages)
     failed = ""
     for because, group in groupby(stages, _skipped_because):
         if because is None:
             for stage in group:
-                yield _ran(stage, wide, failed)
+                yield _ran(stage, wide) + style(_despite(stage, failed, stopped=stopped), dim=True)
                 failed = stage.name if stage.status == "fail" else failed
         else:
             names = ", ".join(stage.name for stage in group)
@@ -113,11 +114,19 @@ def _skipped_because(stage: ReportedStage) -> str | None:
     return stage.because if stage.status == "not_rehearsed" else None
 
 
-def _ran(stage: ReportedStage, wide: int, failed: str) -> str:
-    """Return the line of a stage that ran; one that passed after another had failed says so."""
+def _ran(stage: ReportedStage, wide: int) -> str:
     sign, colour = SIGNS[stage.status]
-    despite = style(f"  although `{failed}` failed", dim=True) if failed and stage.status == "pass" else ""
-    return f"  {stage.name:<{wide}}  {style(sign, fg=colour)} {stage.elapsed_s:6.2f} s{despite}"
+    return f"  {stage.name:<{wide}}  {style(sign, fg=colour)} {stage.elapsed_s:6.2f} s"
+
+
+def _despite(stage: ReportedStage, failed: str, *, stopped: bool) -> str:
+    """Return that a stage passed though another one had failed before; where nothing was saved, what it resumed from."""
+    if not failed or stage.status != "pass":
+        return ""
+    source = (
+        "from the checkpoint that `stop` saved, " if stage.name == "resume" and failed == "save" and stopped else ""
+    )
+    return f"  {source}although `{failed}` failed"
 
 
 def _failure(failure: RehearsalFailure) -> Iterator[str]:

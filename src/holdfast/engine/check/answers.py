@@ -123,7 +123,7 @@ def _unread(target: UnreadableTarget) -> TargetResult:
         because="",
         findings=[_syntax(target, error) for error in target.errors if not isinstance(error, LaterPythonError)],
         skipped=[
-            ReportedSkip(code=UNREADABLE, missing=["a newer Python"], because=error.what)
+            ReportedSkip(code=UNREADABLE, missing=["a newer Python"], because=error.what, reasons=[error.what])
             for error in target.errors
             if isinstance(error, LaterPythonError)
         ],
@@ -172,6 +172,7 @@ def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
                 code=skip.rule.code,
                 missing=[_named(checked.document, name) for name in skip.missing],
                 because=skip.because,
+                reasons=skip.reasons,
             )
             for skip in checked.skips
         ],

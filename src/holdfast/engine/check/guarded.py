@@ -31,7 +31,7 @@ def undecided(documents: Iterable[Document], run: Callable[[Document], Iterable[
         for finding in _errors(run(_unguarded(document))) if reasons else ():
             if finding.rule and finding.rule.code not in reported:
                 reported.add(finding.rule.code)
-                yield Skip(finding.rule, (finding.key,), _nearest_reason(reasons, finding))
+                yield Skip(finding.rule, (finding.key,), (_nearest_reason(reasons, finding),))
 
 
 def _errors(results: Iterable[Finding | Skip]) -> Iterator[Finding]:

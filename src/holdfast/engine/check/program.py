@@ -77,7 +77,7 @@ def _rules_not_checked(rules: Sequence[Rule], documents: Sequence[Document], con
     unknown = {name: because for name, because in context.unknown.items() if name in TRAINING}
     for rule in rules if unknown else ():
         if "api" in rule.needs and any(document.kind in rule.kinds for document in documents):
-            yield Skip(rule, tuple(unknown), "; ".join(dict.fromkeys(unknown.values())))
+            yield Skip(rule, tuple(unknown), tuple(dict.fromkeys(unknown.values())))
 
 
 def _unsure(finding: Finding, context: VersionContext) -> Finding:

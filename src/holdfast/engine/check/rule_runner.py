@@ -7,7 +7,7 @@ from typing import Final
 
 from holdfast.core.document import Document, Unknown, parse_key
 from holdfast.core.facts import HUB_FACTS
-from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
+from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.core.strict_document import StrictDocument
 from holdfast.core.text import Place
@@ -90,7 +90,7 @@ def _run(
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:
-        yield Skip(rule, tuple(lacking), BETWEEN_REASONS.join(dict.fromkeys(lacking.values())))
+        yield Skip(rule, tuple(lacking), tuple(dict.fromkeys(lacking.values())))
         return
     findings: list[Finding] = []
     ended = outcome_of(lambda: findings.extend(rule.check(**given)))  # those from before an error stay
@@ -111,9 +111,9 @@ def _skips(rule: Rule, ended: Raised | None, reads: Mapping[str, Unknown]) -> It
     """Yield why a rule is skipped: it raised, or found nothing after it read something hidden."""
     match ended:
         case Raised(MissingFactError() as missing):
-            yield Skip(rule, (missing.name,), missing.because)
+            yield Skip(rule, (missing.name,), (missing.because,))
         case Raised(error):
-            yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")
+            yield Skip(rule, (), (f"{BROKEN}: {type(error).__name__}: {error}",))
         case None:
             for key, hidden in islice(reads.items(), 1):
-                yield Skip(rule, (key,), hidden.because)
+                yield Skip(rule, (key,), (hidden.because,))

@@ -141,7 +141,7 @@ def inspect_result(inspection: Inspection) -> InspectResult:
         methods={method.value: _readiness(each) for method, each in inspection.methods.items()},
         problems=[_problem(finding) for finding in inspection.findings],
         skipped=[
-            ReportedSkip(code=each.rule.code, missing=list(each.missing), because=each.because)
+            ReportedSkip(code=each.rule.code, missing=each.missing, because=each.because, reasons=each.reasons)
             for each in inspection.skips
         ],
         tokens=report_tokens(inspection.tokens) if inspection.tokens else None,

@@ -234,7 +234,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
         signature=signature,
         confidence=0.9,
         evidence=lines,
-        cause=f"{because.rstrip('.')}.",
+        cause=because if because.endswith("?") else f"{because.rstrip('.')}.",
         fix=fix or general_advice(signature),
     )
 
