@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from holdfast.core.scan import RowCount, Scan, Tokens
 
@@ -18,14 +19,13 @@ def renumber_scan(scan: Scan, numbers: Sequence[int]) -> Scan:
 
 def renumber_tokens(tokens: Tokens, numbers: Sequence[int]) -> Tokens:
     """Return what a tokenizer made of rows, with other numbers of rows; see `renumber_scan`."""
-    found = {each.name: getattr(tokens, each.name) for each in fields(tokens)}
-    counts = {
+    changed: dict[str, Any] = {
         name: replace(count, rows=_renumber(count.rows, numbers))
-        for name, count in found.items()
-        if isinstance(count, RowCount)
+        for name in (each.name for each in fields(tokens))
+        if isinstance(count := getattr(tokens, name), RowCount)
     }
     problems = {_renumber([row], numbers)[0]: why for row, why in tokens.problems.items()}
-    return replace(tokens, **counts, problems=problems)
+    return replace(tokens, **changed, problems=problems)
 
 
 def _renumber(rows: Sequence[int], numbers: Sequence[int]) -> tuple[int, ...]:
