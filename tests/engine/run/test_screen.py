@@ -16,14 +16,14 @@ NESTED = (
     "W1121 19:03:38.591000 8128 torch/distributed/run.py:874] \n"
     "W1121 19:03:38.591000 8128 torch/distributed/run.py:874] *****************************************\n"
     "\rLoading weights:   0%|          | 0/62 [00:00<?, ?it/s]"
-    "\rLoading weights: 100%|██████████| 62/62 [00:00<00:00, 16055.25it/s]\n"
+    "\rLoading weights: 100%|██████████| 62/62 [00:01<00:00, 16055.25it/s]\n"
     "\r 83%|████████  | 5/6 [00:01<00:00,  3.72it/s]\r100%|██████████| 6/6 [00:01<00:00,  3.84it/s]\n"
     "\r  0%|          | 0/5 [00:00<?, ?it/s]\x1b[A\n"
     "\r100%|██████████| 5/5 [00:00<00:00,  5.76it/s]\x1b[A\r                    \r\n"
     "\r                    \r\x1b[A\r100%|██████████| 6/6 [00:02<00:00,  3.84it/s]\n"
     "\r                    \x1b[A\n"
     "\rWriting model shards:   0%|          | 0/1 [00:00<?, ?it/s]\x1b[A"
-    "\rWriting model shards: 100%|██████████| 2/2 [00:00<00:00, 67.11it/s]\n"
+    "\rWriting model shards: 100%|██████████| 2/2 [00:01<00:00, 67.11it/s]\n"
     "done\n"
 ).encode()
 
@@ -60,8 +60,8 @@ def test_a_log_that_is_piped_reads_as_lines() -> None:
 def test_a_bar_inside_a_bar_leaves_nothing_behind() -> None:
     """An evaluation's bar goes down a row and up again; its drawings do not pile up."""
     assert show(NESTED) == [
-        "Loading weights: 100%|██████████| 62/62 [00:00<00:00, 16055.25it/s]",
-        "Writing model shards: 100%|██████████| 2/2 [00:00<00:00, 67.11it/s]",
+        "Loading weights: 100%|██████████| 62/62 [00:01<00:00, 16055.25it/s]",
+        "Writing model shards: 100%|██████████| 2/2 [00:01<00:00, 67.11it/s]",
         "done",
     ]
 
@@ -131,6 +131,9 @@ def test_each_kind_of_noise_matches_the_line_it_was_made_for(noise: Noise) -> No
         "{'loss': 'step'",
         '  File "train.py", line 3, in warnings.warn',
         f"{NOISE[4].seen} ValueError: no",
+        "Tokenizing train dataset: 100%|██████████| 200/200 [00:07<00:00, 28.57 examples/s]",
+        "Tokenizing train dataset:  99%|█████████▉| 198/200 [00:00<00:00, 28.57 examples/s]",
+        "Pushing 1 file: 100%",
     ],
 )
 def test_what_people_must_see_is_no_noise(line: str) -> None:

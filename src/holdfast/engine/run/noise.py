@@ -80,6 +80,11 @@ NOISE = (
         "a model of one file has no shards to wait for; the view names each checkpoint",
         "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 30.56it/s]",
     ),
+    Noise(
+        re.compile(r": 100%\|[^|]*\| (\d+)/\1 \[00:00<00:00,[^\]]*\]$"),
+        "what ended within a second needs no bar; of slow ones, the bar stays",
+        "Dropping fully masked examples from train dataset: 100%|██████████| 200/200 [00:00<00:00, 62018.39 examples/s]",
+    ),
 )
 
 
