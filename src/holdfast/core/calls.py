@@ -117,6 +117,7 @@ class LocalName:
         completions: What a reward function surely takes each completion for: `record` where it reads `["content"]` of it.
         masks_prompt: Whether it surely writes `labels` that begin with -100.
         place: Where a function's name is defined in the program's own file; None for any other.
+        body: Where its first statement stands there, after its docstring, if that begins a line; else None.
     """
 
     name: str
@@ -132,6 +133,7 @@ class LocalName:
     completions: Literal["", "text", "messages", "record"] = ""
     masks_prompt: bool = False
     place: Place | None = field(default=None, compare=False)
+    body: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ The first step ends with AttributeError, `'list' object has no attribute 'strip'
 is loaded and has written completions.
 
 ## Fix safety
-There is no automatic fix. The text of a completion of messages is `completion[0]["content"]`.
+The fix is safe: the function raises as it is, and gets what it expects from its new first line. There is none for a
+function that takes `prompts` too, is in another file, or is written in one line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,8 @@ from holdfast.core.calls import LocalName
 from holdfast.core.columns import STRING, ListOf, Struct, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import NamedFile
-from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.text import LINE_BREAK, TextEdit
 
 PROMPT: Final = "prompt"
 REMADE: Final = ("trainer.environment_factory", "trainer.rollout_func")
@@ -38,6 +40,15 @@ PASSED: Final[Mapping[str, str]] = {
 }
 
 
+EXPECTED: Final[Mapping[tuple[str, str], str]] = {
+    ("text", "messages"): 'completion[0]["content"]',
+    ("record", "messages"): "completion[0]",
+    ("messages", "text"): '[{"role": "assistant", "content": completion}]',
+    ("record", "text"): '{"role": "assistant", "content": completion}',
+}
+"""What a function takes a completion for, and what it is: the expression of the one by the other."""
+
+
 def check(
     job: Document, files: Mapping[str, NamedFile], column_types: Mapping[str, Type] | Unknown
 ) -> Iterator[Finding]:
@@ -49,7 +60,23 @@ def check(
     for key, function, place in own:
         if passed and function.completions != passed:
             what = f"`{function.name}` treats each completion as {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
-            yield Finding(key, what, place=place)
+            yield Finding(key, what, _fix(job, function, passed), place=place)
+
+
+def _fix(job: Document, function: LocalName, passed: str) -> Fix | None:
+    """Return the edit that gives a function what it expects, by a new first line; None if prompts are read alike, or it is elsewhere."""
+    at = function.body
+    if at is None or at.cell is not None or at.line is None or at.column is None or "prompts" in function.parameters:
+        return None
+    indent = LINE_BREAK.split(job.text)[at.line - 1][: at.column - 1]
+    if indent.strip():
+        return None
+    expected = EXPECTED[function.completions, passed]
+    line = f"completions = [{expected} for completion in completions]\n{indent}"
+    start = (at.line, at.column)
+    return Fix(
+        f"make of each completion what `{function.name}` expects", (), text_edits=(TextEdit(start, start, line),)
+    )
 
 
 def _passed(job: Document, types: Mapping[str, Type] | Unknown) -> str:
@@ -82,7 +109,7 @@ from datasets import load_dataset
 from trl import GRPOConfig, GRPOTrainer
 
 
-def boxed(prompts, completions, **kwargs):
+def boxed(completions, **kwargs):
     """1 for an answer in a box."""
     return [float(bool(re.search(r"boxed", each))) for each in completions]
 
@@ -98,6 +125,12 @@ OF_MESSAGES = SCRIPT.replace('r"boxed", each)', 'r"boxed", each[0]["content"])')
 ASKING = SCRIPT.replace("each))", "each if isinstance(each, str) else each[-1]['content']))")
 ZIPPED = SCRIPT.replace('re.search(r"boxed", each)', "each.strip() == one").replace(
     "for each in completions", "for one, each in zip(prompts, completions)"
+)
+ZIPPED = ZIPPED.replace("boxed(completions", "boxed(prompts, completions")
+BODY = '    return [float(bool(re.search(r"boxed"'
+TEXTS = SCRIPT.replace(BODY, '    completions = [completion[0]["content"] for completion in completions]\n' + BODY)
+RECORDS = OF_MESSAGES.replace(
+    BODY, '    completions = [[{"role": "assistant", "content": completion}] for completion in completions]\n' + BODY
 )
 MESSAGES = ListOf(Struct({"role": STRING, "content": STRING}))
 CHAT: dict[str, object] = {"column_types": {"prompt": MESSAGES}}
@@ -117,12 +150,12 @@ RULE = Rule(
     check=check,
     source=(
         "trl 1.16, `GRPOTrainer` and `RLOOTrainer`. Tried with a tiny model and both kinds of prompts: each of the uses raises AttributeError or "
-        "TypeError for the other kind at the first step, and trains with its own."
+        "TypeError for the other kind at the first step, and trains with its own; so does each of the new first lines."
     ),
     bad=(
-        Case(script=SCRIPT, facts=CHAT, at="trainer.reward_funcs"),
+        Case(script=SCRIPT, facts=CHAT, at="trainer.reward_funcs", fixed=TEXTS),
         Case(script=ZIPPED, facts=CHAT, at="trainer.reward_funcs"),
-        Case(script=OF_MESSAGES, facts=TEXT, at="trainer.reward_funcs"),
+        Case(script=OF_MESSAGES, facts=TEXT, at="trainer.reward_funcs", fixed=RECORDS),
         Case(job=JOB, facts=_with_file(TEXT), at="rewards.0"),
     ),
     good=(

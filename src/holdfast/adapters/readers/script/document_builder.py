@@ -285,6 +285,7 @@ def _local_function(function: ProgramFunction, path: str) -> LocalName:
         seen.completions,
         seen.masks_prompt,
         place,
+        _first_statement(function) if place else None,
     )
 
 
@@ -294,6 +295,21 @@ def _definition(function: ProgramFunction, path: str) -> Place | None:
         return None
     place: Place = function.scope.places.definition(function.node)
     return place
+
+
+def _first_statement(function: ProgramFunction) -> Place | None:
+    """Return where the first statement of a function stands, after its docstring; None if it does not begin a line."""
+    if isinstance(function.node, ast.Lambda):
+        return None
+    first = next((each for each in function.node.body if not _is_text(each)), None)
+    if first is None or first.lineno == function.node.lineno or getattr(first, "decorator_list", []):
+        return None
+    place: Place = function.scope.places.of(first)
+    return place
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
