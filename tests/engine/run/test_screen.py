@@ -105,6 +105,14 @@ def test_a_traceback_behind_a_bar_comes_through() -> None:
     assert show(wrote) == ["Traceback (most recent call last):", "  File x", "KeyError: 'a'"]
 
 
+def test_a_line_behind_a_bar_is_a_row_without_it() -> None:
+    """What a script prints behind the trainer's bar is no part of it, before its line ends too."""
+    stream = TerminalStream()
+
+    assert stream.feed(b"\r 31%|###       | 4/13 [07:25<08:13, 54.87s/it]12:00:00 sample at step 4") == []
+    assert stream.rows == ["12:00:00 sample at step 4"]
+
+
 def test_a_warnings_line_of_source_goes_with_it() -> None:
     """Python prints the line that warned, indented; without its warning it would puzzle."""
     noisy = next(noise for noise in NOISE if noise.echoes)

@@ -68,7 +68,8 @@ class TerminalStream:
     @property
     def rows(self) -> list[str]:
         """The rows that may still change, such as the bar that is being drawn."""
-        return [row for row in self._rows if row.strip() and not match_noise(plain(row))]
+        lines = (line for row in self._rows for line in _split(row))
+        return [line for line in lines if line.strip() and not match_noise(plain(line))]
 
     def _take(self, token: re.Match[str]) -> list[str]:
         if token[0] == "\n":
