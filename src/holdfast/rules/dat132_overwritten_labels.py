@@ -1,15 +1,15 @@
 """Masked labels that `DataCollatorForLanguageModeling` overwrites.
 
 ## What it does
-Where a trainer gets `DataCollatorForLanguageModeling(…, mlm=False)` of transformers, checks whether a function of the
-program that its data went through with `map` writes `labels` whose first tokens, those of the prompt, are -100.
+Checks whether a function that `map` gets masks the prompt in `labels` by -100, and the trainer gets
+`DataCollatorForLanguageModeling(…, mlm=False)` of transformers.
 
 ## Why is this bad
 This collator makes the labels itself, from `input_ids`, and drops those of the rows. The mask is lost without a word:
 the model learns the prompts too.
 
 ## Fix safety
-There is no automatic fix. Use `DataCollatorForSeq2Seq(tokenizer)`, which keeps labels and pads them with -100.
+There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps labels, and pads them with -100.
 """
 
 from collections.abc import Iterator
@@ -56,22 +56,21 @@ def _masking(job: Document, trainer: Call) -> LocalName | None:
 
 SCRIPT = """
 from datasets import load_dataset
-from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
+from transformers import AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
 
 tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B")
-model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
 
 
 def mask(row):
-    prompt = tokenizer(row["prompt"])["input_ids"]
-    answer = tokenizer(row["completion"])["input_ids"]
+    prompt, answer = tokenizer([row["prompt"], row["completion"]])["input_ids"]
     return {"input_ids": prompt + answer, "labels": [-100] * len(prompt) + answer}
 
 
 rows = load_dataset("json", data_files="rows.jsonl", split="train").map(mask).shuffle(seed=1)
-collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
-trainer = Trainer(model, TrainingArguments(output_dir="out"), train_dataset=rows, data_collator=collator)
+collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+trainer = Trainer(load_model(), TrainingArguments("out"), train_dataset=rows, data_collator=collate)
 """
+KEPT = SCRIPT.replace("DataCollatorForLanguageModeling", "DataCollatorForSeq2Seq").replace(", mlm=False", "")
 SLICED = SCRIPT.replace('"labels": [-100] * len(prompt) + answer}', '"labels": labels}').replace(
     "    return", "    labels = prompt + answer\n    labels[: len(prompt)] = [-100] * len(prompt)\n    return"
 )
@@ -89,8 +88,8 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried with a tiny model and padded rows, by `Trainer` and trl's `SFTTrainer`: "
-        "of the labels of a batch only the padding is -100. `DataCollatorForSeq2Seq` keeps the mask, and so does `default_data_collator`."
+        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and trl's `SFTTrainer`: only padding is -100. "
+        "`DataCollatorForSeq2Seq` keeps the mask."
     ),
     bad=(
         Case(script=SCRIPT, at=COLLATOR),
@@ -98,15 +97,19 @@ RULE = Rule(
         Case(script=BY_TRL, at=COLLATOR),
     ),
     good=(
+        Case(script=KEPT),
         Case(script=COPIED),
         Case(script=PADDED),
-        Case(script=SCRIPT.replace("ForLanguageModeling(tokenizer, mlm=False)", "ForSeq2Seq(tokenizer)")),
         Case(script=SCRIPT.replace("mlm=False", "mlm=with_masks()")),
         Case(script=SCRIPT.replace(".map(mask)", ".map(mask).map(whole)")),
-        Case(script=SCRIPT.replace("data_collator=collator", "data_collator=collate")),
         Case(
-            script=SCRIPT.replace("import AutoModel", "import default_data_collator, AutoModel").replace(
-                "=collator)", "=default_data_collator)"
+            script=SCRIPT.replace(
+                "collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)", "from mine import collate"
+            )
+        ),
+        Case(
+            script=SCRIPT.replace("import AutoTok", "import default_data_collator, AutoTok").replace(
+                "=collate)", "=default_data_collator)"
             )
         ),
     ),

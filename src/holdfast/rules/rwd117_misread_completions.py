@@ -106,7 +106,7 @@ SCRIPT = '''
 import re
 
 from datasets import load_dataset
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
 
 
 def boxed(completions, **kwargs):
@@ -114,12 +114,7 @@ def boxed(completions, **kwargs):
     return [float(bool(re.search(r"boxed", each))) for each in completions]
 
 
-trainer = GRPOTrainer(
-    "Qwen/Qwen2.5-0.5B",
-    reward_funcs=[boxed],
-    args=GRPOConfig(output_dir="out"),
-    train_dataset=load_dataset("json", data_files="rows.jsonl", split="train"),
-)
+trainer = GRPOTrainer("Qwen/Qwen2.5-0.5B", reward_funcs=[boxed], train_dataset=load_dataset("acme/maths", split="train"))
 '''
 OF_MESSAGES = SCRIPT.replace('r"boxed", each)', 'r"boxed", each[0]["content"])')
 ASKING = SCRIPT.replace("each))", "each if isinstance(each, str) else each[-1]['content']))")
