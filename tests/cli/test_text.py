@@ -39,7 +39,7 @@ FINDING = {
     "fix": {"safe": True, "title": "rename it to `max_length`"},
 }
 NOWHERE = {"line": None, "column": None, "end_line": None, "end_column": None}
-SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network"}
+SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network", "reasons": ["no network"]}
 RUN = "sft-20261121-190150-x7"
 METRICS = {"train_loss": 2.5512, "eval_loss": 2.799}
 ATTEMPT = AttemptState(
@@ -115,7 +115,8 @@ def test_a_skip_is_told_with_its_reason_and_is_no_pass() -> None:
 
 def test_the_verdict_says_that_settings_of_the_training_were_not_checked() -> None:
     """A file of which hardly anything could be checked does not look like one without problems."""
-    unseen = SKIP | {"code": "PRC102", "missing": ["train.bf16"], "because": "unsloth replaces TRL's classes"}
+    why = "unsloth replaces TRL's classes"
+    unseen = SKIP | {"code": "PRC102", "missing": ["train.bf16"], "because": why, "reasons": [why]}
 
     assert check(skipped=(SKIP, unseen))[-1] == (
         "no problems found in what was checked in 1 file; 2 rules not checked, 1 of them about settings of the training"
@@ -124,7 +125,8 @@ def test_the_verdict_says_that_settings_of_the_training_were_not_checked() -> No
 
 def test_the_counts_of_skipped_rules_add_up() -> None:
     """A rule that is skipped for two jobs of a file, or for two reasons, counts once."""
-    both = SKIP | {"code": "MOD121", "because": "no network; it comes from the command line"}
+    reasons = ["no network", "it comes from the command line"]
+    both = SKIP | {"code": "MOD121", "because": "; ".join(reasons), "reasons": reasons}
 
     lines = check(skipped=(SKIP, SKIP, both))
 
