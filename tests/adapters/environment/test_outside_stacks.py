@@ -51,7 +51,7 @@ def test_a_script_that_takes_the_signal_for_itself_shows_its_stack_all_the_same(
     followed.backend.kill(followed.id)
     followed.to_its_end()
 
-    found = find_standstill({0: stacks})
+    found = find_standstill({0: stacks}, collectives=None)
     assert found is not None
     assert found.text.startswith("it is in `wait` (threading.py:")
     assert "called from `score` (train.py:9)" in found.text
@@ -67,7 +67,7 @@ def test_why_there_is_no_stack_is_said(monkeypatch: pytest.MonkeyPatch, *, has_p
     gone = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
     os.waitpid(gone, 0)
 
-    found = find_standstill({0: outside_stack(gone)})
+    found = find_standstill({0: outside_stack(gone)}, collectives=None)
     assert found is not None
     expected = (
         "no stack: py-spy: Error: "

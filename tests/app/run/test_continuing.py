@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.app.resume.verb import resume
 from holdfast.app.run.observers import NullObserver
-from holdfast.app.run.verb import resume, run
+from holdfast.app.run.verb import run
 
 SCRIPT = "import sys\nprint('one')\nsys.exit(1)\n"
 

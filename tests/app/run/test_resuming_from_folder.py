@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.run.verb import resume, run
+from holdfast.app.resume.verb import resume
+from holdfast.app.run.verb import run
 from tests.app.run.test_remedied_trainings import FAULTS, fault
 from tests.helpers.forked_backend import ForkedBackend
 

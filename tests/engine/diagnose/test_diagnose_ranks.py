@@ -66,7 +66,7 @@ NONE = "holdfast: no stack: py-spy: Permission Denied: Try running again with el
 )  # fmt: skip
 def test_that_there_is_no_stack_is_said_and_blames_nobody(stacks: Mapping[int, str], text: str) -> None:
     """Neither the process without one nor the only one that has one."""
-    found = find_standstill(stacks)
+    found = find_standstill(stacks, collectives=None)
 
     assert found is not None
     assert (found.rank, found.text[: len(text)]) == (None, text)
