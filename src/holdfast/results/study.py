@@ -134,6 +134,8 @@ class StudyEstimate(ResultPart, frozen=True, kw_only=True):
         rehearsals: How many different shapes of jobs are among them: each is rehearsed once.
         low_s: The lower end of the estimated time; null if unknown.
         high_s: The most.
+        trial_low_s: The lower end of the estimated time of one trial; null if unknown.
+        trial_high_s: The most.
         low_usd: The lower end of the estimated cost; null if the hardware has no price, or the time is unknown.
         high_usd: The most.
         because: The basis of the estimate, or why there is none.
@@ -143,6 +145,8 @@ class StudyEstimate(ResultPart, frozen=True, kw_only=True):
     rehearsals: int
     low_s: float | None
     high_s: float | None
+    trial_low_s: float | None
+    trial_high_s: float | None
     low_usd: float | None
     high_usd: float | None
     because: str

@@ -77,6 +77,27 @@ def test_an_outline_has_the_last_figures_of_steps(tmp_path: Path) -> None:
     assert outline.attempts[-1].metrics == {"train_loss": 2.5, "reward": 0.25}
 
 
+@pytest.mark.parametrize("listed", [Ledger.trials, Ledger.runs])
+def test_a_list_of_runs_costs_the_same_however_long_they_are(tmp_path: Path, listed: Callable[[Ledger], Any]) -> None:
+    """A study lists its trials whenever one starts: SQLite does as much work for runs of 100 events as for runs of two."""
+    work: list[int] = []
+    for count in (2, 100):
+        ledger = Ledger(tmp_path / str(count))
+        for number in range(5):
+            about = RequestedJob(job="j", study="s", trial=f"t{number}")
+            ledger.append(f"run-{number}", [RunRequested(at_s=number, folder="f", about=about)])
+            ledger.append(f"run-{number}", [Starting(at_s=number, attempt=1, backend="local")] * (count - 1))
+        work.append(0)
+
+        def note() -> int:
+            work[-1] += 1
+            return 0
+
+        ledger._connection().set_progress_handler(note, 1)
+        assert len(listed(ledger)) == 5
+    assert work[0] == work[1] > 0
+
+
 @pytest.mark.long
 def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     """Two hundred processes that start together lose no event and meet no lock error."""

@@ -194,6 +194,23 @@ def test_show_and_dry_run_start_nothing(quick: QuickStudy) -> None:
     assert run(quick, show=True)["best"] == run(quick)["best"]
 
 
+def test_a_dry_run_tells_how_long_a_trial_takes(quick: QuickStudy) -> None:
+    """Before any has run, by the plan of the first on this machine's processors; afterwards, by those that have ended."""
+    quick.write(seeds=[1, 2, 3], parallel=2)
+
+    few = run(quick, dry_run=True)["remaining"]
+    assert few["because"] == "the plan of the first trial"
+    assert 0 < few["trial_low_s"] < few["trial_high_s"]
+    assert few["high_s"] == pytest.approx(2 * few["trial_high_s"], abs=0.02)
+    quick.job["train"]["max_steps"] = 20_000
+    quick.write(seeds=[1, 2, 3], parallel=2)
+    assert run(quick, dry_run=True)["remaining"]["trial_low_s"] > few["trial_high_s"]
+
+    quick.job["train"]["max_steps"] = 2
+    quick.write(seeds=[1, 2, 3], budget={"trials": 1})
+    assert run(quick)["remaining"]["because"] == "the 1 ended trial"
+
+
 class Stopping(NullStudyObserver):
     """Orders a stop once a trial has ended."""
 

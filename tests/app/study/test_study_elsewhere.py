@@ -73,6 +73,41 @@ def test_trials_get_their_files_and_their_models_come_back(quick: QuickStudy, mo
     assert Path(answer["best"]["model"], "model.safetensors").read_text() == "weights"
 
 
+BEHIND = """\
+import time
+from holdfast_runtime import attempt
+attempt.write("start", step=0, max_steps=9)
+attempt.write("evaluate", step=1, max_steps=9, metrics={"eval_loss": LOSS})
+if LOSS > 1:
+    time.sleep(300)
+attempt.write("evaluate", step=9, max_steps=9, metrics={"eval_loss": LOSS})
+"""
+"""A training that waits to be stopped if its loss is above 1."""
+
+
+@pytest.mark.parametrize("name", ["fake", pytest.param("hf-jobs", marks=pytest.mark.long)])
+@pytest.mark.usefixtures("hub")
+def test_a_trial_that_falls_behind_is_stopped_elsewhere_too(
+    name: str, quick: QuickStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what its log says; its run is no failure, and is not started again."""
+
+    def script_of(target: Target) -> str:
+        assert target.job
+        return BEHIND.replace("LOSS", str(float(target.job.seed)))
+
+    monkeypatch.setattr("holdfast.app.run.planning.script_of", script_of)
+    quick.job["where"] = ELSEWHERE[name]
+    quick.write(seeds=[1, 2], prune={"min_steps": 1, "factor": 2})
+
+    answer = run(quick)
+
+    assert [trial["stage"] for trial in answer["trials"]] == ["succeeded", "pruned"], answer["failed"]
+    assert "at step 1 its eval_loss of 2 is not among the best of 2 trials" in answer["trials"][1]["pruned"]
+    assert answer["verdict"] == "complete"
+    assert run(quick)["trials"] == answer["trials"]
+
+
 @pytest.mark.usefixtures("hub")
 def test_a_file_that_a_machine_would_lack_is_reported_before_any_trial_starts(
     quick: QuickStudy, tmp_path_factory: pytest.TempPathFactory

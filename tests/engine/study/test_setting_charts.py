@@ -11,7 +11,8 @@ from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.page import render_study
 from holdfast.engine.study.setting_charts import parallel_plot, scatter_plots
-from holdfast.results.study import StudyEstimate, StudyResult
+from holdfast.engine.study.spending import estimate_remaining
+from holdfast.results.study import StudyResult
 
 
 def result_of(settings: list[dict[str, Any]], values: list[float | None]) -> StudyResult:
@@ -28,7 +29,7 @@ def result_of(settings: list[dict[str, Any]], values: list[float | None]) -> Stu
         )
         for number, (each, value) in enumerate(zip(settings, values, strict=True), start=1)
     ]
-    remaining = StudyEstimate(trials=0, rehearsals=0, low_s=None, high_s=None, low_usd=None, high_usd=None, because="")
+    remaining = estimate_remaining(0, 0, 1, None, None, "")
     return study_result(
         StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, proposals=0, runs="runs", folder="f")
     )

@@ -13,10 +13,11 @@ from holdfast.app.targets.programs import program_of_job
 from holdfast.core.backends import capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.estimate import JobEstimate
+from holdfast.core.estimate import Interval, JobEstimate
 from holdfast.core.hardware import PriceList
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
+from holdfast.engine.check.job_facts import JobFacts
 from holdfast.engine.plan.hardware import prices_of
 
 
@@ -37,19 +38,34 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
     """Return the estimate of a job on the GPUs that it names. A job without an estimate may run."""
     if target.job is None or not _names_hardware(target.job):
         return EstimatedJob()
-    program, document = program_of_job(target, target.job), target.document
-    facts = job_facts(
+    try:
+        return EstimatedJob(_facts(target, target.job, hub).estimate)
+    except (SourceError, UsageError) as error:
+        return EstimatedJob(because=error.what)
+
+
+def estimate_seconds(target: Target, hub: HubAccess) -> tuple[Interval | None, str]:
+    """Return how long a job takes on its hardware, or on the processors of this machine; None with the reason if that is not known."""
+    if target.job is None or _names_hardware(target.job) or not capabilities_of(target.job.where.backend).is_here:
+        planned = estimate_job(target, hub)
+        return planned.estimate.seconds if planned.estimate else None, planned.because
+    try:
+        planned_here = _facts(target, target.job, hub).plan_here()
+    except (SourceError, UsageError) as error:
+        return None, error.what
+    return planned_here.seconds, planned_here.no_time
+
+
+def _facts(target: Target, job: Job, hub: HubAccess) -> JobFacts:
+    program, document = program_of_job(target, job), target.document
+    return job_facts(
         document,
-        target.job,
+        job,
         open_outside(document, hub),
         hub,
         rehearsed=lambda: find_rehearsed_training(program),
         own_hardware=partial(own_hardware_of, document.path),
     )
-    try:
-        return EstimatedJob(facts.estimate)
-    except (SourceError, UsageError) as error:
-        return EstimatedJob(because=error.what)
 
 
 def find_prices(document: Document, backend: str, hub: HubAccess) -> PriceList | None:

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess
-from holdfast.app.run.estimating import estimate_job, find_prices
+from holdfast.app.run.estimating import estimate_seconds, find_prices
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import distinct
 from holdfast.app.study.reading import StudyFile
@@ -73,7 +73,7 @@ def estimate_study(
     if first is None:
         return estimate_remaining(0, 0, parallel, None, None, "")
     ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
-    seconds, because = trial_seconds(ended), f"{render_counted(len(ended), 'trial')} that have ended"
+    seconds, because = trial_seconds(ended), f"the {render_counted(len(ended), 'ended trial')}"
     if seconds is None:
         seconds, because = _planned(first.target, prices.hub)
     return estimate_remaining(count, len(shapes), parallel, seconds, prices(first.job), because)
@@ -91,7 +91,5 @@ def estimate_first(file: StudyFile, count: int, prices: StudyPrices) -> Iterator
 
 def _planned(target: Target, hub: HubAccess) -> tuple[Interval | None, str]:
     """Return how long a trial takes by the plan of its job, and why that is not known."""
-    planned = estimate_job(target, hub)
-    if planned.estimate and planned.estimate.seconds:
-        return planned.estimate.seconds, "the plan of the first trial"
-    return None, planned.because or NO_TIME
+    seconds, because = estimate_seconds(target, hub)
+    return seconds, "the plan of the first trial" if seconds else because or NO_TIME

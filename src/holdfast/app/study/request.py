@@ -141,6 +141,7 @@ class StudyRequest:
             folder=folder,
             options=self.options,
             trials=list(self.trials),
+            known=self.known,
             left=self.proposals,
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from holdfast.adapters.storage.study_folder import PROPOSED, read_proposals, write_proposals
 from holdfast.app.extras import require_extra
 from holdfast.app.study.options import StudyOptions
-from holdfast.app.study.outcomes import find_runs, open_trials, outcomes_of
+from holdfast.app.study.outcomes import TrialRun, find_runs, open_trials, outcomes_of
 from holdfast.app.study.preparing import PreparedTrial, prepare_trials
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import HoldfastError, UsageError, flatten
@@ -95,6 +95,7 @@ class TrialSearch:
         folder: The study's folder.
         options: How its trials run.
         trials: All trials so far.
+        known: Runs that were read, by their names.
         left: Trials that it has still to propose. Kept, since the loop asks again and again and a space may have thousands of settings.
         because: Why it proposes no more; empty while it does.
     """
@@ -104,6 +105,7 @@ class TrialSearch:
     folder: Path
     options: StudyOptions
     trials: list[PreparedTrial]
+    known: dict[str, TrialRun]
     left: int
     because: str = ""
 
@@ -118,14 +120,12 @@ class TrialSearch:
         proposed: list[PreparedTrial] = []
         while self.left and not proposed:
             trials = self._next(unstarted)
-            found = find_runs(self.options.runs, [each.content for each in trials])
-            proposed = open_trials(trials, found, retry=self.options.retry)
+            proposed = open_trials(trials, self._found(trials), retry=self.options.retry)
         return proposed
 
     def _next(self, unstarted: Mapping[str, TrialOutcome]) -> list[PreparedTrial]:
         """Return the trials of the setting that comes next."""
-        found = find_runs(self.options.runs, [each.content for each in self.trials])
-        outcomes = outcomes_of(self.trials, found, self.file.study.metric, unstarted)
+        outcomes = outcomes_of(self.trials, self._found(self.trials), self.file.study.metric, unstarted)
         summaries = summarize_settings(outcomes, lower_is_better=self.file.study.metric.lower_is_better)
         settings = propose_setting(
             self.file.study, self.search, searched_settings(summaries, self.file.study.metric.name)
@@ -134,6 +134,12 @@ class TrialSearch:
             self._end(NOTHING_NEW)
             return []
         return self._prepared(settings)
+
+    def _found(self, trials: Iterable[PreparedTrial]) -> dict[str, TrialRun]:
+        """Return the runs that trials have; one whose journal has not grown is not read again."""
+        found = find_runs(self.options.runs, [each.content for each in trials], self.known)
+        self.known.update({each.run.name: each for each in found.values()})
+        return found
 
     def _prepared(self, settings: Mapping[str, object]) -> list[PreparedTrial]:
         trials = proposed_trials(self.file.study, settings, first=len(self.trials) + 1)

@@ -1,9 +1,11 @@
 """What is known of the world outside a job, by the names that rules give their parameters."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.builtin import BUILTIN
@@ -18,7 +20,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.evaluation import is_task_path
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.job import Job
 from holdfast.core.job_data import Data, MixedData
 from holdfast.core.reference import Reference, ReferenceRole
@@ -30,6 +32,20 @@ from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files
 from holdfast.ports import Datasets, Machines, Models
+
+if TYPE_CHECKING:  # of a table of models, which few jobs need
+    from holdfast.engine.plan.processors import ProcessorPlan
+    from holdfast.engine.plan.question import PlanQuestion
+
+
+@contextmanager
+def _missing_as_source() -> Iterator[None]:
+    """Raise what a plan lacks as a fact that is not known."""
+    try:
+        yield
+    except MissingFactError as error:
+        fix = "`holdfast plan` says what it needs to know"
+        raise SourceError(f"{error.name}: {error.because}", where=error.name, fix=fix) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,29 +214,51 @@ class JobFacts(HubFacts):
         """
         from holdfast.engine.plan import asking, hardware, planning  # of a table of models, which few jobs need
 
-        try:
-            job, backend = self._document, self._job.where.backend
-            if job.get(BACKEND_KEY, None) is None:
-                job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
-            own = cache(self._sources.own_hardware)
-            if not asking.names_gpus(job, self._here, own):
-                return None
-            is_priced = capabilities_of(backend).has_flavors
-            prices = hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices()
-            question = asking.ask_plan(
-                job,
-                self.api,
-                self._here,
-                prices=replace(prices, own=own()),
-                model=lambda: self.model,
-                dataset=lambda: self.dataset,
-                lengths=self._sources.row_lengths,
-                rehearsed=self._sources.rehearsed() if self._sources.rehearsed else None,
-            )
+        backend, own = self._job.where.backend, cache(self._sources.own_hardware)
+        if not asking.names_gpus(self._backed, self._here, own):
+            return None
+        is_priced = capabilities_of(backend).has_flavors
+        prices = hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices()
+        with _missing_as_source():
+            question = self._question(replace(prices, own=own()))
             return asking.estimate_of(planning.plan_job(question), question.model)
-        except MissingFactError as error:
-            fix = "`holdfast plan` says what it needs to know"
-            raise SourceError(f"{error.name}: {error.because}", where=error.name, fix=fix) from None
+
+    def plan_here(self) -> "ProcessorPlan":
+        """Return the plan of the job on the processors of this machine.
+
+        Raises:
+            SourceError: Something that this depends on is not known.
+        """
+        from holdfast.engine.plan import processors  # of a table of models, which few jobs need
+
+        with _missing_as_source():
+            return processors.plan_here(self._question(table_prices()))
+
+    @property
+    def _backed(self) -> Document:
+        """The job, with the backend that it runs on if it does not say so."""
+        if self._document.get(BACKEND_KEY, None) is not None:
+            return self._document
+        return self._document.with_values([Set(BACKEND_KEY, self._job.where.backend)], Place(self._document.path))
+
+    def _question(self, prices: PriceList) -> "PlanQuestion":
+        """Return the question of the job's plan.
+
+        Raises:
+            MissingFactError: Something that memory depends on is not known.
+        """
+        from holdfast.engine.plan import asking  # of a table of models, which few jobs need
+
+        return asking.ask_plan(
+            self._backed,
+            self.api,
+            self._here,
+            prices=prices,
+            model=lambda: self.model,
+            dataset=lambda: self.dataset,
+            lengths=self._sources.row_lengths,
+            rehearsed=self._sources.rehearsed() if self._sources.rehearsed else None,
+        )
 
     def _only(self, role: ReferenceRole) -> Reference:
         """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""

@@ -12,7 +12,6 @@ from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryP
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.numbers import is_number
 from holdfast.engine.plan.duration import timeout_for
-from holdfast.engine.plan.job_time import total_seconds
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
@@ -123,7 +122,7 @@ def machine_result(job: Document, this: Hardware, found: JobPlan) -> PlanMachine
         cores=this.cores,
         memory_bytes=this.memory_bytes,
         least_bytes=trained.least_bytes,
-        time_s=_range(total_seconds(trained.parts) if trained.parts else None),
+        time_s=_range(trained.seconds),
         no_time=trained.no_time,
     )
 

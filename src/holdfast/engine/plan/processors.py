@@ -11,9 +11,11 @@ from holdfast.core.document import Document
 from holdfast.core.estimate import Interval, TimePart
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
-from holdfast.engine.plan.job_time import Workload, job_time
+from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
+from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.states import gradients_term, optimizer_term, reference_term, weights_term
 from holdfast.engine.plan.step import Sharding, TrainingStep
+from holdfast.engine.plan.workload import known_workload
 
 CORE_FLOPS: Final = 50e9
 """Arithmetic per second of a core in float32. Source: 45 to 60 measured with torch 2.13 on an AMD EPYC with AVX-512 (`benchmarks.plan_processors`)."""
@@ -40,6 +42,22 @@ class ProcessorPlan:
     least_bytes: int
     parts: tuple[TimePart, ...] = ()
     no_time: str = ""
+
+    @property
+    def seconds(self) -> Interval | None:
+        """The time of all parts together; None if it is unknown."""
+        return total_seconds(self.parts) if self.parts else None
+
+
+def plan_here(question: PlanQuestion) -> ProcessorPlan:
+    """Return the plan of a job on the processors of this machine.
+
+    Raises:
+        MissingFactError: Something that its memory depends on is not known.
+    """
+    step, _ = question.read_step(Sharding())
+    workload, no_time = known_workload(question, step)
+    return plan_on_processors(question.job, step, workload, question.this, no_time)
 
 
 def plan_on_processors(

@@ -42,6 +42,14 @@ class TrainingLength:
     epochs: int
 
 
+def known_workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
+    """Return how much there is to train, or why that is unknown."""
+    try:
+        return read_workload(question, step), ""
+    except MissingFactError as error:
+        return None, error.because
+
+
 def read_workload(question: PlanQuestion, step: TrainingStep) -> Workload:
     """Return how much there is to train.
 
@@ -60,14 +68,6 @@ def read_workload(question: PlanQuestion, step: TrainingStep) -> Workload:
         answers=_written_answers(question),
         scored_rows=_scored_rows(question, step),
     )
-
-
-def known_workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
-    """Return how much there is to train, or why that is unknown."""
-    try:
-        return read_workload(question, step), ""
-    except MissingFactError as error:
-        return None, error.because
 
 
 def _rehearsed_length(question: PlanQuestion, step: TrainingStep) -> TrainingLength | None:

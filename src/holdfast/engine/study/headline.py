@@ -59,10 +59,16 @@ def describe_remaining(remaining: StudyEstimate) -> Iterator[str]:
     if not remaining.trials:
         return
     yield f"{render_counted(remaining.trials, 'trial')} to run, {render_counted(remaining.rehearsals, 'shape')} of job"
-    if remaining.low_s is None or remaining.high_s is None:
+    between = _spell_seconds(remaining.low_s, remaining.high_s)
+    if not between:
         yield remaining.because
         return
-    between = f"{render_duration(remaining.low_s)} to {render_duration(remaining.high_s)}"
-    yield f"{between}, by {remaining.because}"
+    each = _spell_seconds(remaining.trial_low_s, remaining.trial_high_s)
+    yield f"{between} ({each} a trial), by {remaining.because}"
     if remaining.low_usd is not None and remaining.high_usd is not None:
         yield f"${remaining.low_usd:.2f} to ${remaining.high_usd:.2f}"
+
+
+def _spell_seconds(low: float | None, high: float | None) -> str:
+    """Return an interval of time; empty if it is unknown."""
+    return "" if low is None or high is None else f"{render_duration(low)} to {render_duration(high)}"

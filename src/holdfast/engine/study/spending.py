@@ -77,6 +77,8 @@ def estimate_remaining(
         rehearsals=rehearsals,
         low_s=_rounded(low),
         high_s=_rounded(high),
+        trial_low_s=_rounded(trial.low if trial else None),
+        trial_high_s=_rounded(trial.high if trial else None),
         low_usd=_rounded(hours[0] * usd_per_hour) if hours and usd_per_hour else None,
         high_usd=_rounded(hours[1] * usd_per_hour) if hours and usd_per_hour else None,
         because=because,
