@@ -6,7 +6,9 @@ import subprocess
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,55 @@ def test_a_mixture_has_its_proportions(load: Load, dataset: dict[str, Any], coun
 
     assert Counter(text[0] for text in texts(train)) == {"a": counts[0], "b": counts[1]}
     assert [each["rows"] for each in account["datasets"]] == list(counts)
+
+
+@contextmanager
+def without_trainers() -> Iterator[None]:
+    """Let a script import TRL and transformers as empty modules: what reads rows needs neither, and they take seconds."""
+    parts = {"TrainerCallback": object, "set_seed": None, "SFTConfig": None, "SFTTrainer": None, "AutoTokenizer": None}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("trl", "transformers", "trl.data_utils"):
+            module = types.ModuleType(name)
+            module.__dict__.update(parts, prepare_multimodal_messages=None)
+            patch.setitem(sys.modules, name, module)
+        yield
+
+
+def streamed(count: int, **dataset: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the first texts that a training on streams gets, and the account of them."""
+    data = {"path": "a.jsonl", "streaming": True, **dataset}
+    job = Job.model_validate({"method": "sft", "model": "m", "dataset": data, "train": {"max_steps": 2}})
+    script = render_script(job, name="demo", sources={"prepare.py": MAP})
+    module = types.ModuleType("rendered")
+    with without_trainers():
+        exec(compile(script, "train.py", "exec"), module.__dict__)
+    train, _, account = module.load_data()
+    return texts(list(islice(train, count))), account
+
+
+def test_a_mixture_of_streams_uses_all_of_each(place: Path, load: Load) -> None:
+    """In proportion to the weights. A short one begins again while the long one goes on; a resumed training gets the same rows."""
+    del load  # it is in the folder of the data
+    write(place / "long.jsonl", [{"text": f"l{n}", "topic": "law"} for n in range(100)])
+    mixed = {"weight": 3, "mix": ["long.jsonl"]}
+
+    rows, account = streamed(600, **mixed)
+
+    assert Counter(text[0] for text in rows)["a"] / len(rows) == pytest.approx(0.75, abs=0.1)
+    assert len({text for text in rows if text[0] == "l"}) > 60
+    assert account["weights"] == {"a.jsonl": 3.0, "long.jsonl": 1.0}
+    assert streamed(600, **mixed)[0] == rows
+    assert streamed(600, **mixed, seed=1)[0] != rows
+
+
+def test_a_mixture_of_streams_is_limited_and_rewritten(load: Load) -> None:
+    """`rows` of both together, again and again; each with the columns of its own dataset."""
+    del load  # it is in the folder of the data
+    rows, account = streamed(60, mix=["c.jsonl"], map="prepare.py:prepare", rows=30)
+
+    assert account["rows"] == 30
+    assert rows[:30] == rows[30:]
+    assert {text[0] for text in rows} == {"A", "C"}
 
 
 def test_a_map_makes_the_columns_of_a_mixture_alike(load: Load) -> None:

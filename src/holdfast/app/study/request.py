@@ -91,10 +91,12 @@ class StudyRequest:
 
     def looked_at(self) -> StudyResult:
         """Return the result of a study of which nothing is started."""
+        started = is_running_study(
+            study_folder(self.options.runs, self.file.name)
+        )  # before its runs are read: it may end meanwhile
         found = self.found()
         outcomes = outcomes_of(self.trials, found, self.file.study.metric)
-        state = self._state(outcomes, self.remaining(found, outcomes))
-        return study_result(replace(state, started=is_running_study(Path(state.folder))))
+        return study_result(replace(self._state(outcomes, self.remaining(found, outcomes)), started=started))
 
     def run(self, folder: Path) -> StudyResult:
         """Run what has still to run, and return the result; its table and its report are written after each trial."""
