@@ -29,6 +29,7 @@ COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 UNWRITABLE = ("-", "command line")
 """Targets that `--fix` cannot write: standard input, and the words after `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
+MOST_REASONS = 5  # why rules were skipped that are shown in one line
 NAMED = 5  # options at most in one line
 TRAINING = ("train", "trainer")  # the parts of a document that hold the training's own settings
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
@@ -77,6 +78,8 @@ def _outcome(result: CheckResult, *, verbose: bool) -> Iterator[str]:
             yield from map(_suppressed, target.suppressed)
         if target.assumed and len(targets) == 1:
             yield style(_assumed(target, verbose=verbose), dim=True)
+    if not verbose:
+        yield from _skips_of_others(targets)
     yield from (f"{passed.path}: not checked: {passed.because}" for passed in result.passed_over)
     yield from _versions(targets)
     yield from _fix_summary(targets)
@@ -159,9 +162,22 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
         yield f"{target.path}: {count}: {_counted_reasons(skipped)}; --verbose names them"
 
 
+def _skips_of_others(targets: Sequence[TargetResult]) -> Iterator[str]:
+    """Yield one line about the rules that were not checked in those of many targets that have no findings, with the reasons."""
+    others = [_distinct(each.skipped) for each in targets if not each.findings]
+    counted = [skipped for skipped in others if len(skipped) > 1] if len(targets) > 1 else []
+    if counted:
+        skips = [*chain.from_iterable(counted)]
+        count = style(f"{len(skips)} rules skipped", dim=True)
+        yield f"{render_counted(len(counted), 'file')} without findings: {count}: {_counted_reasons(skips)}; --verbose names them"
+
+
 def _counted_reasons(skips: Sequence[ReportedSkip]) -> str:
-    reasons = Counter(skip.reasons[0] for skip in skips)
-    return "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
+    """Return the most frequent reasons, each with the number of rules."""
+    reasons = Counter(skip.reasons[0] for skip in skips).most_common()
+    rest = sum(count for _, count in reasons[MOST_REASONS:])
+    shown = [f"{because} ({count})" for because, count in reasons[:MOST_REASONS]]
+    return "; ".join([*shown, f"other reasons ({rest})"] if rest else shown)
 
 
 def _distinct(skips: Sequence[ReportedSkip]) -> list[ReportedSkip]:
