@@ -7,6 +7,7 @@ from click import style
 from holdfast.engine.report.settings import spell_value
 from holdfast.engine.study.headline import (
     describe_best,
+    describe_certainty,
     describe_counts,
     describe_difference,
     describe_remaining,
@@ -34,6 +35,8 @@ def _lines(result: StudyResult) -> Iterator[str]:
         yield f"  {result.because}"
     if result.best:
         yield f"  best: {style(spell_settings(result.best.settings), bold=True)}: {describe_best(result.best)}"
+    if certainty := describe_certainty(result):
+        yield f"  {certainty}"
     if any(each.mean is not None for each in result.settings):
         yield ""
         yield from _table(result)

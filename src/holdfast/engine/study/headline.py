@@ -1,9 +1,11 @@
 """What a study shows, in sentences: the same ones on the terminal and in its report."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.engine.report.settings import spell_value
+from holdfast.engine.study.summaries import LEVEL
 from holdfast.engine.units import render_counted, render_duration, render_number
 from holdfast.results.study import StudyBest, StudyEstimate, StudyResult, StudySettingResult
 
@@ -34,6 +36,20 @@ def describe_noise(best: StudyBest) -> str:
     if interval := spell_interval(best.low, best.high):
         return f"{interval}, 95 % over {render_counted(best.seeds, 'seed')}"
     return NOISE_UNKNOWN if best.seeds == 1 else f"all {best.seeds} values are equal"
+
+
+def describe_certainty(result: StudyResult) -> str:
+    """Return whether the best setting has been told apart from the others; empty if there are none.
+
+    The lowest of several means may be so by chance: a single trial of another setting may even lie below it.
+    """
+    verdicts = Counter(each.verdict for each in result.settings if each.difference is not None)
+    close, unknown, others = verdicts["within noise"], verdicts["unknown"], verdicts.total()
+    if not close + unknown:
+        return f"told apart from it, with p below {LEVEL}: {render_counted(others, 'other setting')}" if others else ""
+    parts = [f"{close} within noise of it" if close else "", f"{unknown} with unknown noise" if unknown else ""]
+    listed = " and ".join(filter(None, parts))
+    return f"not told apart from it: {listed}, of {render_counted(others, 'other setting')}; more `seeds` tell"
 
 
 def describe_difference(setting: StudySettingResult) -> str:

@@ -11,6 +11,7 @@ from holdfast.engine.report.page import TEMPLATES
 from holdfast.engine.report.settings import spell_value
 from holdfast.engine.report.tables import Figure
 from holdfast.engine.study.headline import (
+    describe_certainty,
     describe_counts,
     describe_difference,
     describe_noise,
@@ -89,6 +90,7 @@ class StudyPage:
     verdict: str
     tone: str
     headline: str
+    certainty: str
     because: str
     when: str
     figures: tuple[Figure, ...]
@@ -125,6 +127,7 @@ def make_study_page(result: StudyResult, curves: Sequence[StudyCurves], text: st
         verdict=result.verdict,
         tone=TONES[result.verdict],
         headline=f"Best: {spell_settings(best.settings)}." if best else "No trial has a value yet.",
+        certainty=describe_certainty(result),
         because=result.because,
         when=datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         figures=tuple(_figures(result)),
@@ -167,7 +170,7 @@ def _plot(metric: str, curves: Sequence[StudyCurves], best: Container[int]) -> P
     first = [each for each in curves if each.number in best][:1]
     others = evenly([each for each in curves if each not in first], MOST_CURVES)
     series = [
-        *(Series(f"trial {each.number}, the best", "line", each.points) for each in first),
+        *(Series(f"trial {each.number}, of the best setting", "line", each.points) for each in first),
         *(Series("", "raw", each.points) for each in others),
     ]
     return draw_plot(f"{metric} of {len(curves)} trials", series, render_number, readings=bool(first))

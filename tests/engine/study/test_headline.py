@@ -1,0 +1,50 @@
+"""What a study says of its best setting: as much as its seeds show."""
+
+import pytest
+
+from holdfast.core.event import RunStage
+from holdfast.core.study import Study
+from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.engine.study.answers import StudyState, study_result
+from holdfast.engine.study.headline import describe_certainty
+from holdfast.engine.study.spending import estimate_remaining
+
+
+def certainty(*values: list[float]) -> str:
+    """Return what is said of settings with these values, one for each seed."""
+    study = Study.model_validate({"job": {"method": "sft"}, "metric": "eval_loss", "seeds": [1, 2, 3]})
+    trials = [
+        Trial(number=1 + at * 10 + seed, settings={"peft.r": at}, seed=seed)
+        for at, each in enumerate(values)
+        for seed in range(len(each))
+    ]
+    outcomes = [
+        TrialOutcome(trial=trial, run=str(trial.number), stage=RunStage.SUCCEEDED, value=value)
+        for trial, value in zip(trials, [value for each in values for value in each], strict=True)
+    ]
+    remaining = estimate_remaining(0, 0, 1, None, None, "")
+    return describe_certainty(
+        study_result(StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, runs="r", folder="f"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([[2.0, 2.01, 1.99], [3.0, 3.02, 3.0]], "told apart from it, with p below 0.05: 1 other setting"),
+        ([[1.8, 2.4, 2.0], [1.7, 2.6, 2.1]], "not told apart from it: 1 within noise of it, of 1 other setting"),
+        ([[2.0], [3.0], [4.0]], "not told apart from it: 2 with unknown noise, of 2 other settings"),
+        (
+            [[1.8, 2.4, 2.0], [1.7, 2.6, 2.1], [5.0]],
+            "not told apart from it: 1 within noise of it and 1 with unknown noise, of 2 other settings",
+        ),
+        ([[1.0, 2.0]], ""),
+        ([], ""),
+    ],
+)
+def test_the_best_is_certain_only_where_others_are_worse(values: list[list[float]], said: str) -> None:
+    """Within noise, or without seeds, another setting may be the better one, and more seeds tell."""
+    text = certainty(*values)
+    assert text.startswith(said)
+    assert bool(text) == bool(said)
+    assert text.endswith("more `seeds` tell") == ("not told apart" in text)
