@@ -9,6 +9,7 @@ import pytest
 from holdfast.adapters.storage import file_digests
 from holdfast.app.inspect import saving
 from holdfast.app.inspect.verb import inspect
+from holdfast.cli.text.inspection import render_inspect
 from holdfast.core.errors import UsageError
 from holdfast.results.inspect import InspectResult
 
@@ -78,7 +79,9 @@ def test_rows_are_prepared_once_and_read_back(save: Save, tmp_path: Path) -> Non
 
     assert written(tmp_path) == at
     assert first.dataset.columns == {"prompt": "string", "completion": "string"}
-    assert back.prepared == first.prepared == again.prepared
+    assert [each.prepared and each.prepared.saved for each in (first, again, back)] == ["written", "kept", ""]
+    assert "written now: prepared from sums.jsonl" in render_inspect(first)
+    assert "kept, since nothing has changed: prepared from sums.jsonl" in render_inspect(again)
     assert back.prepared is not None
     assert back.prepared.rows == {"train": 24, "test": 6}
     assert back.prepared.chosen["strata"] == {"even": 20, "odd": 10}

@@ -210,6 +210,7 @@ class PreparedRows(ResultPart, frozen=True, kw_only=True):
         chosen: How rows were chosen: `strategy`, `seed`, counts, and the `sha256` of the rows.
         rows: How many rows each split has.
         changed: The files that have changed since they were written.
+        saved: With `--save`, `written`, or `kept` if nothing that they depend on had changed; otherwise empty.
     """
 
     sources: Sequence[Mapping[str, Any]]
@@ -217,6 +218,7 @@ class PreparedRows(ResultPart, frozen=True, kw_only=True):
     chosen: Mapping[str, Any]
     rows: Mapping[str, int]
     changed: Sequence[str]
+    saved: Literal["written", "kept", ""] = ""
 
 
 class InspectResult(Result, frozen=True, kw_only=True):

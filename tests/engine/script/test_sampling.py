@@ -16,6 +16,7 @@ import pytest
 
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
+from holdfast.engine.report.rows import describe_rows
 from holdfast.engine.script.render import render_rows_script, render_script
 
 MAP = "def prepare(row):\n    return {'text': (row.get('text') or row['question']).upper()}\n"
@@ -309,3 +310,9 @@ def test_the_written_rows_are_read_back(load: Load, place: Path) -> None:
     assert [*back["train"]] == train
     assert [*back["test"]] == evaluation
     assert f"sha256 {account['sha256']}" in (place / "out" / "README.md").read_text()
+    trained, _, later = load(path="./out", eval_split="test")
+    assert trained == train
+    assert later["prepared"]["chosen"] == account
+    assert describe_rows(later).startswith(f"24 rows, all rows; prepared from a.jsonl: {describe_rows(account)}")
+    (place / "out" / "rows.json").write_text("[")
+    assert load(path="./out")[2]["prepared"] is None

@@ -1,5 +1,6 @@
-"""Real trackers, offline: a job's few keys arrive in each, and a resumed run goes on in the same tracked run."""
+"""Real trackers, offline: a job's few keys and its completions arrive in each, and a resumed run goes on in the same tracked run."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -16,9 +17,9 @@ JOB = """\
 name: tracked
 method: sft
 model: builtin:tiny-chat
-dataset: {path: builtin:stdlib-docstrings, rows: 20}
-samples: {prompts: 0}
-train: {max_steps: 2, save_steps: 1, logging_steps: 1, per_device_train_batch_size: 2, max_length: 32, eval_strategy: "no"}
+dataset: {path: builtin:stdlib-docstrings, rows: 20, eval_fraction: 0.2}
+samples: {prompts: 2, max_new_tokens: 4}
+train: {max_steps: 2, save_steps: 1, eval_steps: 1, logging_steps: 1, per_device_train_batch_size: 2, max_length: 32}
 """
 OFFLINE = {"WANDB_MODE": "offline", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "WANDB_SILENT": "true"}
 TIMEOUT_S = 600
@@ -64,12 +65,15 @@ def rows(database: Path, query: str) -> list[Any]:
 @pytest.mark.timeout(1500)
 def test_mlflow_has_one_run_in_the_experiment(tmp_path: Path) -> None:
     """In a database in the run's folder; with the group as a tag."""
-    database = trained(tmp_path, "mlflow") / "mlflow.db"
+    run = trained(tmp_path, "mlflow")
+    database = run / "mlflow.db"
 
     assert rows(database, "select name from experiments where name = 'lab'") == [("lab",)]
     assert rows(database, "select name, status from runs") == [("tracked-20261128-101010-x7", "FINISHED")]
     assert rows(database, "select value from tags where key = 'group'") == [("rates",)]
     assert {step for (step,) in rows(database, "select step from metrics where key = 'loss'")} >= {1, 2}
+    (table,) = run.glob("mlflow-artifacts/*/artifacts/samples.json")
+    assert {step for step, *_ in json.loads(table.read_text())["data"]} == {1, 2}
 
 
 @pytest.mark.train
@@ -83,6 +87,9 @@ def test_wandb_keeps_offline_runs_under_one_id(tmp_path: Path) -> None:
     assert len(offline) == 2
     assert all(name.endswith(run.name) for name in offline)
     assert not (tmp_path / "wandb").exists()
+    tables = [json.loads(path.read_text()) for path in run.glob("wandb/offline-run-*/files/media/table/samples*.json")]
+    assert tables
+    assert all(table["columns"] == ["prompt", "completion"] and len(table["data"]) == 2 for table in tables)
 
 
 @pytest.mark.train
@@ -96,6 +103,7 @@ def test_trackio_has_project_run_and_group(tmp_path: Path) -> None:
     names = rows(database, "select distinct run_name from metrics")
     assert names == [(run.name,)]
     assert '"rates"' in str(rows(database, "select config from configs"))
+    assert "trackio.table" in str(rows(database, "select metrics from metrics"))
 
 
 @pytest.mark.train

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 from holdfast.adapters import hub
 from holdfast.adapters.environment.interpreters import select_interpreter
@@ -24,10 +25,14 @@ from holdfast.engine.script.carried_files import map_function
 from holdfast.engine.script.render import referred_files, render_rows_script
 
 RENDERED = "prepare_rows.py"
+Saved = Literal["written", "kept", ""]
+"""What became of rows that are kept: empty if none are."""
 
 
-def save_rows(job_file: str, sets: tuple[str, ...], folder: Path, *, jsonl: bool, offline: bool) -> Document:
-    """Prepare the rows of a job, or keep those that are there, and return the request that looks at them.
+def save_rows(
+    job_file: str, sets: tuple[str, ...], folder: Path, *, jsonl: bool, offline: bool
+) -> tuple[Document, Saved]:
+    """Prepare the rows of a job, or keep those that are there; return the request that looks at them, and which of both was done.
 
     Args:
         job_file: The job file.
@@ -47,12 +52,13 @@ def save_rows(job_file: str, sets: tuple[str, ...], folder: Path, *, jsonl: bool
     sources = read_referred(referred_files(job), target.document.path)
     script = render_rows_script(job, name=name_job(job, job_file), sources=sources)
     key = _content_key(target, job, script, [str(jsonl)], offline=offline)
-    if not _is_kept(folder, key):
+    kept = _is_kept(folder, key)
+    if not kept:
         words = select_interpreter(RENDERED, script, {"python": str(job.where.options.get("python", ""))})
         options = ["--key", key, *(["--jsonl"] if jsonl else [])]
         write_rows(words, script, folder, options, {**secrets, **({"HF_HUB_OFFLINE": "1"} if offline else {})})
     data = {"path": str(folder), "split": "train", **({"eval_split": "test"} if job.evaluates else {})}
-    return target.document.with_values([Set("dataset", data)], Place("--save"))
+    return target.document.with_values([Set("dataset", data)], Place("--save")), "kept" if kept else "written"
 
 
 def _is_kept(folder: Path, key: str) -> bool:

@@ -17,7 +17,7 @@ from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.prepared import describe_prepared
 from holdfast.app.inspect.rewarding import reward_samples
 from holdfast.app.inspect.rows import DataPreview, RowSource
-from holdfast.app.inspect.saving import save_rows
+from holdfast.app.inspect.saving import Saved, save_rows
 from holdfast.app.inspect.tokenizing import tokenize
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -93,17 +93,18 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in settings.items() if value is not None]
-    document = _request(as_path(data), edits, as_overrides(set), save, jsonl=jsonl, offline=offline)
+    document, saved = _request(as_path(data), edits, as_overrides(set), save, jsonl=jsonl, offline=offline)
     _want_model(document)
     source = RowSource(document, offline=offline)
     result = inspect_result(look_at(document, source, rewards=as_texts(rewards), limit=rows))
-    return structs.replace(result, prepared=describe_prepared(source.path))
+    prepared = describe_prepared(source.path)
+    return structs.replace(result, prepared=structs.replace(prepared, saved=saved) if prepared else None)
 
 
 def _request(
     data: str, edits: Sequence[Edit], sets: Sequence[str], save: PathName | None, *, jsonl: bool, offline: bool
-) -> Document:
-    """Return the request as a Document: of rows that are prepared first, if they are to be kept.
+) -> tuple[Document, Saved]:
+    """Return the request as a Document: of rows that are prepared first, if they are to be kept; and what became of those.
 
     Raises:
         UsageError: An option has no place in it, or the rows cannot be prepared.
@@ -112,11 +113,11 @@ def _request(
     if save is None:
         if jsonl:
             raise UsageError("--jsonl is for rows that are kept", where="--jsonl", fix="name a folder: `--save FOLDER`")
-        return read_request(data, edits, sets)
+        return read_request(data, edits, sets), ""
     chosen = [each for each in edits if isinstance(each, Set) and each.key.startswith("dataset.")]
     chooses = (f"{each.key}={json.dumps(each.value)}" for each in chosen)  # a text of YAML too
-    document = save_rows(data, (*sets, *chooses), Path(as_path(save)), jsonl=jsonl, offline=offline)
-    return document.with_values([each for each in edits if each not in chosen], TYPED)
+    document, saved = save_rows(data, (*sets, *chooses), Path(as_path(save)), jsonl=jsonl, offline=offline)
+    return document.with_values([each for each in edits if each not in chosen], TYPED), saved
 
 
 def _read_method(document: Document) -> Method | None:

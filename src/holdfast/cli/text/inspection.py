@@ -12,7 +12,7 @@ from holdfast.cli.text.findings import COLOURS, count_by_severity
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
 from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
-from holdfast.engine.report.rows import describe_rows
+from holdfast.engine.report.rows import describe_preparation
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.check import ReportedSkip
@@ -89,9 +89,8 @@ def _prepared(prepared: PreparedRows | None) -> Iterator[str]:
     """Yield how rows that holdfast prepared came to be."""
     if prepared is None:
         return
-    names = ", ".join(str(each.get("dataset")) for each in prepared.sources)
-    by = f", rewritten by {prepared.rewritten_by.get('function')}" if prepared.rewritten_by else ""
-    yield f"  prepared from {names}{by}: {describe_rows(prepared.chosen)}"
+    kept = {"written": "written now: ", "kept": "kept, since nothing has changed: ", "": ""}[prepared.saved]
+    yield f"  {kept}{describe_preparation(prepared.sources, prepared.rewritten_by, prepared.chosen)}"
     if prepared.changed:
         yield f"  changed since they were prepared: {', '.join(prepared.changed)}"
 

@@ -1,6 +1,6 @@
 """The rows that a run trained on, in words: the account that the script of a job file writes (`results/data.json`)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from holdfast.engine.units import render_counted
@@ -21,7 +21,23 @@ def describe_rows(account: Mapping[str, Any]) -> str:
     seed = f"seed {account['seed']}" if "seed" in account else ""
     parts = "; ".join(_describe_part(each) for each in account.get("datasets", ()))
     within = f" ({parts or _list_strata(account)})" if parts or account.get("strata") else ""
-    return ", ".join(filter(None, [f"{count}{of}", str(account.get("strategy", "")), seed])) + within
+    said = ", ".join(filter(None, [f"{count}{of}", str(account.get("strategy", "")), seed])) + within
+    prepared = account.get("prepared")
+    return f"{said}; {describe_preparation(**prepared)}" if prepared else said
+
+
+def describe_preparation(
+    sources: Iterable[Mapping[str, Any]],
+    map: Mapping[str, str] | None,  # noqa: A002 - the key of `rows.json`
+    chosen: Mapping[str, Any],
+) -> str:
+    """Return how rows that were kept came to be.
+
+    >>> describe_preparation([{"dataset": "a.jsonl"}], {"function": "fix.py:clean"}, {"strategy": "all rows", "rows": 9})
+    'prepared from a.jsonl, rewritten by fix.py:clean: 9 rows, all rows'
+    """
+    by = f", rewritten by {map.get('function')}" if map else ""
+    return f"prepared from {', '.join(str(each.get('dataset')) for each in sources)}{by}: {describe_rows(chosen)}"
 
 
 def _describe_part(part: Mapping[str, Any]) -> str:

@@ -68,6 +68,7 @@ class DataLoading:
         builtin: Module that makes a built-in dataset.
         config: Configuration of the dataset.
         is_local: Whether the path can only be one on this machine.
+        may_be_prepared: Whether the path may be a folder of rows that holdfast prepared.
         format: Loader of a data file; None for folders and the Hub.
         draws: Whether anything is drawn from the rows.
         chooses: Whether some of a table's rows are chosen.
@@ -80,6 +81,7 @@ class DataLoading:
     builtin: str | None
     config: str | None
     is_local: bool
+    may_be_prepared: bool
     format: str | None
     draws: bool
     chooses: bool
@@ -170,6 +172,7 @@ def outline_reading(job: Job) -> DataLoading:
         builtin=DATASETS.get(data.path),
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
         is_local=is_local,
+        may_be_prepared=data_format is None and _may_be_folder(data.path, is_local=is_local),
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming or data.mix),
         chooses=_chooses_rows(data),
@@ -180,6 +183,11 @@ def outline_reading(job: Job) -> DataLoading:
     )
 
 
+def _may_be_folder(path: str, *, is_local: bool) -> bool:
+    """True if a path may be a folder: a name without an owner is one, or a dataset of the Hub."""
+    return is_local or ("/" not in path and not path.startswith(BUILTIN))
+
+
 def _check_builtin(what: str, path: str, known: Mapping[str, str]) -> None:
     """Raise UsageError for the path of a built-in dataset or model that there is not."""
     if path.startswith(BUILTIN) and path not in known:
@@ -187,10 +195,9 @@ def _check_builtin(what: str, path: str, known: Mapping[str, str]) -> None:
 
 
 def _finds_images(job: Job, *, is_local: bool) -> bool:
-    """True if rows may name images by paths: a name without an owner is a folder's, or a dataset of the Hub that has none such."""
+    """True if rows may name images by paths: those of a dataset of the Hub do not."""
     data = job.dataset
-    is_folder = is_local or ("/" not in data.path and not data.path.startswith(BUILTIN))
-    return is_folder and not data.streaming and job.method is not Method.REWARD
+    return _may_be_folder(data.path, is_local=is_local) and not data.streaming and job.method is not Method.REWARD
 
 
 def outline_loading(job: Job) -> ModelLoading:

@@ -39,6 +39,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": (),
     "trackio": (),
     "mlflow": (),
+    "wandb": (),
     "accelerate.utils": ("broadcast_object_list", "gather_object"),
     "datasets": (
         *("Audio", "Dataset", "Features", "Image", "LargeList", "List", "Value"),
