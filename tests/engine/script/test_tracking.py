@@ -100,10 +100,29 @@ def test_trackio_has_project_run_and_group(tmp_path: Path) -> None:
     run = trained(tmp_path, "trackio")
 
     (database,) = (tmp_path / "trackio").glob("lab*.db")
+    assert rows(database, "select title from alerts") == []
     names = rows(database, "select distinct run_name from metrics")
     assert names == [(run.name,)]
     assert '"rates"' in str(rows(database, "select config from configs"))
     assert "trackio.table" in str(rows(database, "select metrics from metrics"))
+
+
+@pytest.mark.train
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_trackio_has_an_alert_for_figures_that_are_no_numbers_and_for_an_early_end(tmp_path: Path) -> None:
+    """Each once: a rate so high that the weights are lost, and evaluations that do not improve."""
+    (tmp_path / "job.yaml").write_text(JOB)
+    sets = {"track.with": "trackio", "train.learning_rate": 1e30, "train.max_steps": 9, "early_stopping.patience": 1}
+    (tmp_path / "train.py").write_text(holdfast.render(tmp_path / "job.yaml", set=sets))
+
+    train(tmp_path)
+
+    (database,) = (tmp_path / "trackio").glob("*.db")
+    titles = [title for (title,) in rows(database, "select title from alerts order by id")]
+    assert len(titles) == 2
+    assert "no finite number at step" in titles[0]
+    assert titles[1].startswith("stopped early at step ")
 
 
 @pytest.mark.train

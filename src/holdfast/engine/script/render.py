@@ -27,7 +27,7 @@ TITLES: Mapping[Method, str] = {
 }
 
 STANDARD_MODULES = (
-    "argparse contextlib csv fcntl hashlib importlib.metadata inspect itertools json linecache logging os platform random re shutil "
+    "argparse contextlib csv fcntl hashlib importlib.metadata inspect itertools json linecache logging math os platform random re shutil "
     "subprocess sys tempfile time "
     "traceback types"
 )
