@@ -50,6 +50,8 @@ def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
     for name, plural in KEPT_BACK.items():
         if name in reward.parameters and plural not in reward.parameters:
             return f"{reward.name} takes `{name}`, which no trainer passes; `{plural}` is the list of all of them"
+        if name in reward.required:
+            return f"{reward.name} needs `{name}`, which no trainer passes, even if the data has it: give the column another name"
     refused = [name for name in passed if name not in reward.parameters]
     if reward.open or not refused:
         return ""
@@ -98,12 +100,14 @@ RULE = Rule(
         Case(job=JOB, facts=_facts("prompts", "completions", takes_any=False), at="rewards.0"),
         Case(script=CLOSED, at=KEY),
         Case(script=SCRIPT.replace("completions, **kwargs", "completion, **kwargs"), at=KEY),
+        Case(script=SCRIPT.replace("completions, **kwargs", "completions, completion, **kwargs"), at=KEY),
         Case(script=CLOSED, versions={"trl": "0.19.1"}, at=KEY),
         Case(script=SCRIPT.replace("[brief]", "lambda completions: [0.0]"), at=KEY),
     ),
     good=(
         Case(job=JOB, facts=_facts("completions", takes_any=True)),
         Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("completions, **kwargs", "completions, completion=None, **kwargs")),
         Case(script=CLOSED, versions={"trl": "0.17.0"}),
         Case(
             script=SCRIPT.replace(
