@@ -756,21 +756,21 @@ def test_whoever_watches_is_shown_every_event_once() -> None:
     assert backend.polled == [("r/1", 0), ("r/1", 1), ("r/1", 1), ("r/1", 1)]
 
 
-@pytest.mark.parametrize("gone", [False, True])
-def test_watching_shows_each_event_once_until_the_run_ends_or_nobody_supervises_it(gone: bool) -> None:
-    """What its supervisor wrote last is shown, too; between two looks passes half a second."""
+@pytest.mark.parametrize("last", [STEPPED, Closed(at_s=9, stage=RunStage.FAILED)])
+@pytest.mark.parametrize("earlier", [(), (Closed(at_s=0, stage=RunStage.CANCELLED),)])
+def test_watching_shows_each_event_once_until_nobody_supervises_the_run(last: Event, earlier: Sequence[Event]) -> None:
+    """What its supervisor wrote last is shown, too; an end from before the supervisor is no end. Between two looks passes half a second."""
     store, clock, shown = FakeStore(), FakeClock(), Shown()
-    last = STEPPED if gone else Closed(at_s=9, stage=RunStage.FAILED)
-    looks: list[list[Event]] = [[ASKED], [], [*STARTED], [last]]
+    looks: list[list[Event]] = [[ASKED, *earlier], [], [*STARTED], [last]]
 
     def goes_on() -> bool:
         store.append("r", looks.pop(0))
         store.append("another", [Closed(at_s=0, stage=RunStage.FAILED)])
-        return bool(looks) or not gone
+        return bool(looks)
 
     state = watch_run("r", store, clock, observe=shown.observe, goes_on=goes_on)
 
-    assert shown.events == [ASKED, *STARTED, last]
+    assert shown.events == [ASKED, *earlier, *STARTED, last]
     assert shown.state == state == fold(shown.events)
     assert clock.now == 1000 + 3 * 0.5
 

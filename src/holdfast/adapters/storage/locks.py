@@ -3,10 +3,14 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
+from typing import Final
 
 from holdfast.core.errors import LedgerError
+
+LOOKS: Final = 10_000
+"""So many looks of other processes are passed over at most: one of them may be suspended while it looks."""
 
 
 @contextmanager
@@ -18,7 +22,7 @@ def holding(path: Path) -> Iterator[bool]:
     """
     descriptor = _opened(path)
     try:
-        yield _take(descriptor, LOCK_EX)
+        yield _is_taken(descriptor)
     finally:
         os.close(descriptor)
 
@@ -47,6 +51,17 @@ def is_held(path: Path) -> bool:
         return not _take(descriptor, LOCK_SH)
     finally:
         os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    """Take a lock; False if another process holds it. One that only looks (`is_held`) has it for a moment, and is passed over."""
+    for _ in range(LOOKS):
+        if _take(descriptor, LOCK_EX):
+            return True
+        if not _take(descriptor, LOCK_SH):
+            return False
+        flock(descriptor, LOCK_UN)
+    return False
 
 
 def _opened(path: Path) -> int:

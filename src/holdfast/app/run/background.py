@@ -18,14 +18,18 @@ from holdfast.core.json_text import parse_json
 POLL_S = 0.05
 
 
-def send_to_background(run: Run) -> None:
+def send_to_background(run: Run, options: Sequence[str] = ()) -> None:
     """Start a supervisor in the background, and return once it supervises the run.
+
+    Args:
+        run: The run.
+        options: Options of `holdfast resume`.
 
     Raises:
         BackendError: It ended before that.
     """
     before, log = run.state(), run.folder / "supervisor.log"
-    words = ("resume", run.name, "--runs", str(run.folder.parent))
+    words = ("resume", run.name, "--runs", str(run.folder.parent), *options)
     why = start_in_background(words, run.secrets, log, lambda: _is_under_way(run))
     after = run.state()
     if why is not None and (after == before or not after.stage.ended):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import hash_content
 from holdfast.adapters.storage.run_folder import has_plan, is_supervised, load_request, supervising
 from holdfast.app.run.observers import RunObserver
@@ -14,8 +13,6 @@ from holdfast.app.run.preparing import check_job, prepare_run
 from holdfast.app.run.runs import Run
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import UsageError
-from holdfast.core.event import ChangesAccepted
-from holdfast.core.training_event import ROWS_SETTING
 from holdfast.results.run import RunResult
 
 START_ANEW: Final = "`holdfast run` starts the job again"
@@ -46,22 +43,6 @@ def _edited_target(run: Run) -> str:
     return request.target if now not in ("", request.sha256) else ""
 
 
-def accept_refused_changes(run: Run) -> None:
-    """Record that the settings may differ because of which the newest attempt did not continue from its checkpoint.
-
-    Raises:
-        UsageError: There are none.
-    """
-    changes = run.state().refused_changes
-    if not changes:
-        what = f"{run.name} has no changes to accept: its last attempt was not refused because of any"
-        raise UsageError(what, where="--accept-changes", fix="leave the option out")
-    settings = {
-        each.key: None if each.key == ROWS_SETTING else each.after for each in changes
-    }  # a script may draw other rows each time
-    run.ledger.append(run.name, [ChangesAccepted(at_s=SystemClock().now_s(), settings=settings)])
-
-
 def _prepare_again(run: Run, observer: RunObserver) -> Run | RunResult:
     """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets, or its result.
 
@@ -77,6 +58,8 @@ def _prepare_again(run: Run, observer: RunObserver) -> Run | RunResult:
         if not mine:
             what = f"another process is preparing {run.name}: it checks and rehearses the job"
             raise UsageError(what, where=str(run.folder), fix=f"wait until it is done, or `holdfast stop {run.name}`")
+        if has_plan(run.folder):  # that process was done in between
+            return with_secrets(run)
         request = resolve_request(request)
         run.reopen()
         with chdir(request.cwd):

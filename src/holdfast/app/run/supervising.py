@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from holdfast.adapters.storage.run_folder import supervising
+from holdfast.app.run.accepting import accept_changes
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.kept_results import load_evaluations
@@ -15,12 +16,25 @@ from holdfast.engine.run.summary import render_summary
 from holdfast.results.run import RunResult
 
 
-def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
-    """Supervise a run; if another process does so already, watch the run until it ends."""
+def supervise_or_watch(
+    run: Run, observer: RunObserver, *, detach: bool, before: RunState | None = None, accept: bool = False
+) -> RunResult:
+    """Supervise a run; if another process does so already, watch the run until it ends.
+
+    Args:
+        run: The run.
+        observer: Follows it; may stop it or detach from it.
+        detach: Return at once; a supervisor continues in the background.
+        before: The state because of which it is continued: if another process has brought it to its end since then, it is not. None: it was open.
+        accept: Whether changes that were refused are accepted.
+
+    Raises:
+        UsageError: There are no changes to accept.
+    """
     if detach:
-        return _detach(run)
+        return _detach(run, accept=accept)
     with supervising(run.folder) as mine:
-        state = _supervise(run, observer) if mine else run.watch(observer)
+        state = _supervise(run, observer, before, accept=accept) if mine else run.watch(observer)
     if mine and not state.stage.ended and observer.has_left():
         _detach(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
@@ -29,14 +43,19 @@ def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunR
     return structs.replace(result, summary=render_summary(progress, run.counted_until_s(state)))
 
 
-def _detach(run: Run) -> RunResult:
+def _detach(run: Run, *, accept: bool = False) -> RunResult:
     """Leave a run to a supervisor in the background; return its result so far."""
-    send_to_background(run)
+    send_to_background(run, ("--accept-changes",) if accept else ())
     return run_result(run.name, run.state())
 
 
-def _supervise(run: Run, observer: RunObserver) -> RunState:
-    """Supervise a run, and report its end; return its state."""
+def _supervise(run: Run, observer: RunObserver, before: RunState | None, *, accept: bool) -> RunState:
+    """Supervise a run, and report its end, unless another process has just done so; return its state."""
+    found = run.state()
+    if found.stage.ended and found != before:
+        return found
+    if accept:
+        accept_changes(run)
     from holdfast.app.run.diagnosing import diagnose_attempt  # imported here, so that a watcher starts soon
     from holdfast.app.run.reporting import write_report
 

@@ -266,4 +266,5 @@ class StudyRunner:
 
 def _supervise(run: Run, orders: TrialOrders) -> RunResult:
     """Supervise a run, in a thread of its own with its own connection to the ledger."""
-    return supervise_or_watch(replace(run, ledger=Ledger(run.folder.parent)), orders, detach=False)
+    connected = replace(run, ledger=Ledger(run.folder.parent))
+    return supervise_or_watch(connected, orders, detach=False, before=connected.state())

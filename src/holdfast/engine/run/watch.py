@@ -17,7 +17,9 @@ def watch_run(
     observe: Callable[[RunState, Sequence[Event]], None],
     goes_on: Callable[[], bool],
 ) -> RunState:
-    """Follow a run's events; return when it has ended, or when no process supervises it any more.
+    """Follow a run's events; return when no process supervises it any more.
+
+    An end in the ledger may be an older one: the supervisor is about to start another attempt.
 
     Args:
         run: Name of the run.
@@ -33,6 +35,6 @@ def watch_run(
         read = stored[-1][0] if stored else read
         state = fold((event for _, event in stored), state)
         observe(state, [event for _, event in stored])
-        if state.stage.ended or not supervised:
+        if not supervised:
             return state
         clock.sleep(POLL_S)
