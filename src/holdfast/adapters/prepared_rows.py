@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import marked_child, wait_for
+from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.adapters.foreign_files import open_foreign, read_both_ends, read_foreign, real_path
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import UsageError
@@ -168,7 +168,7 @@ def _run(words: Sequence[str], script: str, draft: Path, options: Sequence[str],
             [*words, str(path), "--to", str(draft / "rows"), *options], MARK, variables=variables, stderr=errors
         ) as child,
     ):
-        code = wait_for(child)
+        code = child.wait()
     if code:
         raise _failure(code, log)
 

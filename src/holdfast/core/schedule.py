@@ -8,9 +8,10 @@ from holdfast.core.errors import UsageError
 from holdfast.core.nearest import suggest_one
 
 WORDS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@annually")
-FIELDS: Final = 5
-FIELD: Final = re.compile(r"[\w*?/,-]+", re.ASCII)
-"""Characters of a field of cron. What they mean together is left to the backend."""
+FIELDS: Final = (5, 6)
+"""Numbers of fields of cron: some clocks count seconds too, which is left to the backend."""
+FIELD: Final = re.compile(r"[0-9A-Za-z*?/,#-]+")
+"""Characters of a field. What they mean together is left to the backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,16 @@ class JobSchedule:
     id: str
 
 
+def is_cron(text: str) -> bool:
+    """True of a text that looks like fields of cron.
+
+    >>> is_cron("0 9 * * 1-5"), is_cron("*/5 * * * MON#2"), is_cron("every day at 9")
+    (True, True, False)
+    """
+    fields = text.split()
+    return len(fields) in FIELDS and all(map(FIELD.fullmatch, fields))
+
+
 def parse_times(text: str) -> str:
     """Return the times of a schedule as a backend takes them.
 
@@ -38,8 +49,7 @@ def parse_times(text: str) -> str:
     times = " ".join(text.split())
     if times.lower() in WORDS:
         return times.lower()
-    fields = times.split(" ")
-    if len(fields) == FIELDS and all(map(FIELD.fullmatch, fields)):
+    if is_cron(times):
         return times
     cron = "or five fields of cron: `0 9 * * 1` is 9:00 on every Monday"
     fix = f"write one of {', '.join(WORDS)}, {cron}"

@@ -1,7 +1,11 @@
 """TOML that others wrote: whatever is wrong with it is one kind of error."""
 
+import re
 import tomllib
 from typing import Any
+
+HUGE = re.compile(r"0[xob][0-9a-fA-F_]{3000}")
+"""An integer that may have more decimals than Python prints."""
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -13,10 +17,18 @@ def parse_toml(text: str) -> dict[str, Any]:
     >>> parse_toml("a = " + "[" * 9999)
     Traceback (most recent call last):
     tomllib.TOMLDecodeError: it is nested too deeply
+    >>> parse_toml("a = 0x" + "f" * 5000)
+    Traceback (most recent call last):
+    tomllib.TOMLDecodeError: Exceeds the limit (4300 digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit
     """
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
+        if HUGE.search(text):
+            repr(
+                table
+            )  # of an integer with a base other than 10, only its decimals are counted, and only when they are asked for
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
     except ValueError as error:
         raise tomllib.TOMLDecodeError(str(error)) from None
+    return table

@@ -16,9 +16,7 @@ import importlib.util
 import inspect
 import json
 import os
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -38,8 +36,7 @@ class UnusableError(Exception):
 
 
 def main(question: Path, answer: Path) -> None:
-    """Ask the function, and write the answer. The process ends when standard input is closed."""
-    end_with_parent(os.dup(0))
+    """Ask the function, and write the answer."""
     # Whatever the function or its imports print goes nowhere; so does what libraries print past Python.
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -67,16 +64,6 @@ def ask(function: Any, work: dict[str, Any]) -> dict[str, Any]:
     if "rows" in work:
         return {"rows": [rewritten(function, row) for row in work["rows"]]}
     return {"rewards": measured(function, work) if "predictions" in work else call(function, work)}
-
-
-def end_with_parent(lifeline: int) -> None:
-    """Have this process, and all of its group, end when the other end of a pipe is closed."""
-
-    def watch() -> None:
-        os.read(lifeline, 1)
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def find(name: str) -> Any:

@@ -2,8 +2,6 @@
 
 import os
 import resource
-import signal
-import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,10 +10,6 @@ from typing import Final, TextIO, TypeVar
 
 WORDS: Final = 600
 """Most characters of an error."""
-PARENT: Final = "HOLDFAST_PARENT"
-"""Variable with the process id of the one that wants the answers."""
-LOOK_S: Final = 1.0
-"""Seconds between two looks at whether that one is alive."""
 SHARE: Final = 0.8
 """The share of the free memory that calls may fill: the templates of tasks can write texts of any length."""
 T = TypeVar("T")
@@ -53,19 +47,6 @@ def describe_error(error: BaseException) -> str:
 def shorten_error(error: BaseException) -> str:
     """Return the message of an error in one line, without its class."""
     return " ".join(str(error).split())[:WORDS]
-
-
-def end_with_parent() -> None:
-    """Have this process, and all of its group, end soon after the one that wants its answers. A killed parent ends nobody itself."""
-    parent, never = int(os.environ.get(PARENT, "0")), threading.Event()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            never.wait(LOOK_S)
-        os.killpg(0, signal.SIGKILL)
-
-    if parent:
-        threading.Thread(target=watch, daemon=True).start()
 
 
 def bound_memory() -> None:

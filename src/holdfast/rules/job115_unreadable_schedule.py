@@ -11,34 +11,26 @@ The client sends any text. The Hub refuses the job, or runs it at other times th
 The fix is safe: it adds a missing `@` to a preset. Other texts have no fix.
 """
 
-import re
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.schedule import WORDS, is_cron
 
 SCHEDULED = frozenset({"create_scheduled_job", "create_scheduled_uv_job"})
-PRESETS = frozenset({"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@hourly"})
-FIELD = re.compile(r"[0-9A-Za-z*/,\-?#]+")
-FIELDS = (5, 6)  # some clocks count seconds too: left to the Hub
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Report each schedule that is neither a preset nor a cron expression."""
     for sent in submissions(job, SCHEDULED):
         schedule = sent.given("schedule")
-        if not isinstance(schedule, str) or schedule in PRESETS or _is_cron(schedule):
+        if not isinstance(schedule, str) or schedule in WORDS or is_cron(schedule):
             continue
         key = sent.key("schedule")
         preset = f"@{schedule.lower().lstrip('@').strip()}"
-        fix = Fix(f"write `{preset}`", (Set(key, preset),)) if preset in PRESETS else None
+        fix = Fix(f"write `{preset}`", (Set(key, preset),)) if preset in WORDS else None
         yield Finding(key, f"{schedule!r} is neither a preset such as `@daily` nor cron's five fields", fix)
-
-
-def _is_cron(text: str) -> bool:
-    fields = text.split()
-    return len(fields) in FIELDS and all(map(FIELD.fullmatch, fields))
 
 
 SCRIPT = """

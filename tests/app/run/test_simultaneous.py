@@ -8,10 +8,10 @@ import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan, supervising
+from holdfast.app.resume.verb import resume
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.runs import Run
 from holdfast.app.run.stopping import stop
-from holdfast.app.run.verb import resume
 from holdfast.core.event import Closed, Event, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import RunState

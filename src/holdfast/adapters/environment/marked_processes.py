@@ -5,21 +5,20 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGINT, SIGKILL, siginterrupt
 from typing import IO
 from uuid import uuid4
 
 import psutil
 
-PARENT = "HOLDFAST_PARENT"
-"""Variable by which a process knows whose death it is not to survive; see `payload/calls.py`."""
 PATIENT_THREADS: Mapping[str, str] = {"GOMP_SPINCOUNT": "1000"}
 """Has threads of torch and llama.cpp sleep while they wait for one another. By default, they spin for milliseconds, which on a busy
 machine of two cores took four times the processor (`docs/figures.md`).
 
 Source: libgomp's manual; the value is its own for more threads than processors.
 """
-POLL_S = 60.0
+WATCHER = 'read -r _; kill -s KILL -- "-$1"'
+"""Ends a process group when this process has ended, however it did: the pipe that is read here closes then."""
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""
 
@@ -37,6 +36,8 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Start a process in a session of its own. At the end of the block, it is ended with all that it started, and its pipes are closed.
 
+    If this process is killed, its group is ended. Ctrl-C ends a wait for it.
+
     Args:
         words: The command.
         mark: The variable by which what it starts is known.
@@ -50,27 +51,29 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
     child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
         words,
         cwd=folder,
-        env={**os.environ, **(variables or {}), mark: token, PARENT: str(os.getpid())},
+        env={**os.environ, **(variables or {}), mark: token},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
     )
-    with child:
+    siginterrupt(SIGINT, True)  # noqa: FBT003 - after an import of polars, system calls would be restarted
+    with child, _watched(child.pid):
         try:
             yield child
         finally:
             end_group(child.pid, mark, token)
 
 
-def wait_for(child: "subprocess.Popen[bytes]") -> int:
-    """Return the exit code of a process once it has ended. Ctrl-C ends the wait.
-
-    `Popen.wait` without a limit would not: where polars was imported, system calls are restarted after SIGINT.
-    """
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            return child.wait(POLL_S)
+@contextmanager
+def _watched(group: int) -> Iterator[None]:
+    """Have a process group end if this process ends within the block."""
+    words = ["/bin/sh", "-c", WATCHER, "sh", str(group)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as watcher:  # noqa: S603 - our own words
+        try:
+            yield
+        finally:
+            watcher.kill()
 
 
 def end_group(pid: int, mark: str, token: str) -> None:

@@ -111,7 +111,6 @@ def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
             MARK,
             variables={"TOKENIZERS_PARALLELISM": "false"},
             folder=folder,
-            stdin=subprocess.PIPE,  # nothing is written; the child ends when it closes, however this process ends
         ) as child,
     ):
         return _wait(child, answer, limit_s)

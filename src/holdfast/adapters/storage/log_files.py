@@ -11,7 +11,7 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from json import JSONDecoder
 from pathlib import Path
 from shlex import quote
@@ -131,9 +131,9 @@ def read_chunks(path: str) -> Iterator[bytes]:
         raise SourceError(what, where=path, fix="check that it is a file that you may read") from error
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str) -> AbstractContextManager[BinaryIO]:
     if path == STDIN:
-        return sys.stdin.buffer
+        return nullcontext(sys.stdin.buffer)  # it stays open for whoever reads next
     with Path(path).open("rb") as file:
         start = file.read(6)
     for magic, opener in COMPRESSED.items():

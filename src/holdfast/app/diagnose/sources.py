@@ -44,7 +44,7 @@ def _jobs_and_logs(named: Sequence[str]) -> tuple[list[str], list[str]]:
         UsageError: There are several jobs, or no log.
     """
     jobs = [name for name in named if _is_job(name)]
-    logs = [name for name in named if name not in jobs]
+    logs = [name for name in dict.fromkeys(named) if name not in jobs]  # a log that is named twice is read once
     if len(jobs) > 1:
         what, fix = "only one script or job file can be named", "name the one that this job was started with"
         raise UsageError(what, where=", ".join(jobs), fix=fix)

@@ -1,12 +1,11 @@
 """`holdfast inspect`."""
 
-from pathlib import Path
-
 import click
 
 from holdfast.adapters.secrets import redacted
 from holdfast.app.inspect.verb import inspect
 from holdfast.cli import options
+from holdfast.cli.pages import require_page, write_page
 from holdfast.cli.text.inspection import render_html, render_inspect
 from holdfast.core.errors import UsageError
 from holdfast.core.methods import Method
@@ -61,6 +60,8 @@ def command(
     DATA is a file, a folder, the id of a Hub dataset, or a job file. A job file gives the dataset, the method, the model
     and their settings.
     """
+    if html:
+        require_page(html)
     answer = inspect(
         data,
         split=split,
@@ -79,5 +80,5 @@ def command(
         if answer.tokens is None:
             what = answer.untold or "no model is named"
             raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
-        Path(html).write_text(redacted(render_html(answer, answer.tokens)), encoding="utf-8")
+        write_page(html, redacted(render_html(answer, answer.tokens)))
     return options.print_result(answer, format_, render_inspect)

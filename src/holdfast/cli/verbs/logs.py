@@ -27,5 +27,5 @@ def command(run: str, attempt: int | None, runs: str | None, format_: str) -> in
     if not answer.stdout and not answer.stderr:
         click.echo(f"attempt {answer.attempt} of {answer.run} has written no output", err=True)
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
-        stream.write(shown(text if stream.isatty() else lines_of(text)))
+        click.echo(shown(text if stream.isatty() else lines_of(text)), file=stream, nl=False, color=True)
     return 0

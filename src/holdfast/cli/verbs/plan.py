@@ -1,13 +1,12 @@
 """`holdfast plan`."""
 
-from pathlib import Path
-
 import click
 
 from holdfast.adapters.secrets import redacted
 from holdfast.app.plan.placing import STRATEGIES
 from holdfast.app.plan.verb import WHOLE_LINE, plan
 from holdfast.cli import options
+from holdfast.cli.pages import require_page, write_page
 from holdfast.cli.text.plan import render_html, render_plan
 from holdfast.core.errors import UsageError
 
@@ -60,6 +59,8 @@ def command(
         raise click.UsageError("name a job file or a script, or a command line after `--`")
     if html and not trace:
         raise UsageError("a timeline is drawn of a traced step only", where="--html", fix="add `--trace`")
+    if html:
+        require_page(html)
     result = plan(
         target or WHOLE_LINE,
         set=options.with_scenario(sets, scenarios),
@@ -77,16 +78,3 @@ def command(
     if html:
         write_page(html, redacted(render_html(result)))
     return code
-
-
-def write_page(path: str, text: str) -> None:
-    """Write a page into a file.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        what = f"the page cannot be written: {error.strerror}"
-        raise UsageError(what, where=path, fix="name a file in a folder that you may write to") from error

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, end_with_parent
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error
 from .work_request import ModelRequest, read_request
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def main(path: Path) -> None:
     """Do the work, and report on standard output what happens. Whatever the libraries print goes to standard error."""
-    end_with_parent()
     events = claim_output()
 
     def tell(event: str, **values: Any) -> None:
