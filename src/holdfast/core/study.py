@@ -103,7 +103,7 @@ class Distribution(StrictPart):
         return self
 
     def _require_interval(self, low: float, high: float) -> None:
-        if self.integers and max(-low, high) > LARGEST:
+        if self.integers and max(abs(low), abs(high)) > LARGEST:
             raise ValueError(f"integers lie between -2^53 and 2^53: {LARGEST} is the largest")
         if low >= high:
             raise ValueError(f"the first of the two numbers is less than the second, not {low:g} and {high:g}")

@@ -1,5 +1,6 @@
 """CSV and text files are read as `datasets` reads them, or it is said where and why it stops."""
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from holdfast.adapters.rows import csv_rows
 from holdfast.adapters.rows.opening import rows_of_files
+from holdfast.adapters.rows.sources import opened
 from holdfast.core.errors import HoldfastError
 from tests.helpers.rows_truth import Table, ask_datasets, read
 
@@ -219,3 +221,20 @@ def test_cells_that_an_unquoted_separator_moves_are_told(
     assert all(
         each.startswith("2: 3 cells, and 2 in the header") and "put quotes around a text" in each for each in told
     )
+
+
+def test_a_cell_of_very_many_lines_takes_bounded_memory(tmp_path: Path) -> None:
+    """Each of its lines as a text of its own would double it."""
+    cell = "a\n" * 200_000
+    (tmp_path / "d.csv").write_text(f'text\nx\n"{cell}"\n')
+    tracemalloc.start()
+    try:
+        with opened(tmp_path / "d.csv") as source:
+            cells = [row.cells for row in csv_rows.CsvRecords(tmp_path / "d.csv", source).records()]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    size = len(cell)
+    assert [len(each) for (each,) in cells] == [1, size]
+    assert peak < 35 * size

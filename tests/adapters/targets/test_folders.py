@@ -255,3 +255,15 @@ def test_named_files_can_be_judged_as_if_found(tmp_path: Path) -> None:
         "job.yml": str(tmp_path / "job.yml"),
     }
     assert isinstance(judge_named(str(tmp_path / "none.py")), PassedOver | None)
+
+
+def test_a_folder_that_holds_more_than_any_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home or a whole disk is not walked to its end."""
+    monkeypatch.setattr("holdfast.adapters.targets.folders.MOST_FILES", 3)
+    for number in range(3):
+        (tmp_path / f"{number}.py").write_text("import trl\n")
+    assert len(find_files(str(tmp_path)).files) == 3
+    (tmp_path / "another.py").write_text("import os\n")
+    with pytest.raises(UsageError, match="more than 3 scripts") as caught:
+        find_files(str(tmp_path))
+    assert "name the folder of a project" in caught.value.fix

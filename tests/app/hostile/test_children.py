@@ -28,6 +28,7 @@ LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
     "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/environment/marked_processes.py:marked_child": "its words are those of its callers",
+    "adapters/environment/marked_processes.py:_watched": "sh is no Python",
     "adapters/environment/registry.py:_run": "its words are those of `pip_command`, which are isolated, or uv's",
     "adapters/tracing.py:_run": "a file of ours, whose own folder is first on its path",
     "adapters/export/converter.py:open_converter": "its words are those of `pip_command`",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
+import holdfast
 from holdfast.adapters.backends.hf_jobs.schedules import HfJobsSchedules
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.resume.verb import resume
@@ -19,7 +20,7 @@ from holdfast.cli.text.remote import render_remote
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import RunScheduled
 from holdfast.core.plan import Attempt
-from holdfast.core.schedule import JobSchedule
+from holdfast.core.schedule import JobSchedule, parse_times
 from holdfast.results.run import RemoteRunsResult, RunsResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.fixtures import wait_for
@@ -212,6 +213,22 @@ def test_what_cannot_be_scheduled_is_refused(hub: LoopbackHub, times: str, more:
     assert error.value.fix
     assert not hub.jobs.scheduled
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    "times", ["@daily", "0 9 * * 1", "0 9 * * MON#2", "0 0 9 ? * 1-5", "daily", "0 9 * *", "0 9 * * $", "* * * * _"]
+)
+def test_the_rule_about_scripts_takes_the_same_times(times: str) -> None:
+    """What `--schedule` takes, JOB115 does not report, and the other way round."""
+    source = f"from huggingface_hub import HfApi\nHfApi().create_scheduled_uv_job('t.py', schedule={times!r}, timeout='2h')\n"
+    Path("scheduling.py").write_text(source)
+    found = holdfast.check("scheduling.py", offline=True, select="JOB115")["targets"][0]["findings"]
+    try:
+        parse_times(times)
+    except UsageError:
+        assert found
+    else:
+        assert not found
 
 
 def test_a_backend_without_a_list_says_so() -> None:

@@ -9,9 +9,9 @@ import pytest
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan, supervising
 from holdfast.app.resume.verb import resume
-from holdfast.app.run.observers import RunObserver
+from holdfast.app.run.observers import NullObserver, RunObserver
 from holdfast.app.run.runs import Run
-from holdfast.app.run.stopping import stop
+from holdfast.app.stop.verb import stop
 from holdfast.core.event import Closed, Event, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import RunState
@@ -43,7 +43,7 @@ def attempts(run: Run) -> int:
     return sum(isinstance(event, Starting) for _, event in run.ledger.read(run.name))
 
 
-class OtherSupervisor(RunObserver):
+class OtherSupervisor(NullObserver):
     """Another process: it supervises the run already, starts an attempt while this one watches, and brings it to its end."""
 
     def __init__(self, run: Run) -> None:

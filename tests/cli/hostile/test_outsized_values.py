@@ -61,6 +61,7 @@ def test_a_shell_script_that_doubles_a_variable(tmp_path: Path, capsys: pytest.C
         "{integers: [0, 1000000000000000000000000000000]}",
         f"{{integers: [0, 0x{'f' * 3000}]}}",
         "{integers: [-9223372036854775808, 9223372036854775807]}",
+        f"{{integers: [{'9' * 400}, 5]}}",
     ],
 )
 def test_a_study_with_huge_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str], distribution: str) -> None:

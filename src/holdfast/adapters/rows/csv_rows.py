@@ -85,7 +85,7 @@ class CsvRecords:
     delimiter: str = ","
     names: tuple[str, ...] = ()
     faults: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
-    _taken: list[str] = field(default_factory=list[str])
+    _taken: io.StringIO = field(default_factory=io.StringIO)
     _line: int = 0
     _size: int = 0
 
@@ -133,7 +133,9 @@ class CsvRecords:
         reader = csv.reader(self._lines(), delimiter=self.delimiter)
         line = 1
         while True:
-            self._taken.clear()
+            self._taken = io.StringIO(
+                newline=""
+            )  # a cell may have so many lines that a list of them would fill the memory
             self._size = 0
             try:
                 cells = next(reader)
@@ -143,13 +145,14 @@ class CsvRecords:
                 yield Record(line, (), f"no CSV ({error}), and nothing behind it is read")
                 return
             if not is_blank(cells):
-                yield Record(line, cells, self._unclosed())
+                yield Record(line, cells, self._unclosed(reader.line_num - line + 1))
             line = reader.line_num + 1
 
-    def _unclosed(self) -> str:
-        """Return the message for a row with an unclosed quote: the rest of the file is in it."""
-        if len(self._taken) < 2 and self._taken[-1].count('"') % 2 == 0:  # noqa: PLR2004 - a quote and its end
+    def _unclosed(self, lines: int) -> str:
+        """Return the message for a row of some lines with an unclosed quote: the rest of the file is in it."""
+        if lines == 1 and self._taken.getvalue().count('"') % 2 == 0:
             return ""
+        self._taken.seek(0)
         try:
             list(csv.reader(self._taken, delimiter=self.delimiter, strict=True))
         except csv.Error as error:
@@ -162,7 +165,7 @@ class CsvRecords:
         while chunk := self.source.chunk(CHUNK_BYTES):
             for line in io.StringIO(self._decoded(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk), newline=""):
                 self._line += 1
-                self._taken.append(line)
+                self._taken.write(line)
                 self._size += len(line)
                 if self._size > LARGEST_LINE_BYTES:
                     raise csv.Error(f"a row of more than {LARGEST_LINE_BYTES >> 20} MB")

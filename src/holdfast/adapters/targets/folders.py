@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,8 @@ MOST_BYTES: Final = {
     ".ipynb": 50 * MB,
     **dict.fromkeys(SHELL, 3 * MB),
 }
+MOST_FILES: Final = 50_000
+"""No project has as many scripts; a home or a whole disk has, and would take minutes."""
 LOOKED_AT: Final = 8_000
 """Bytes in which git looks for a zero to call a file binary; so do we."""
 
@@ -145,12 +148,17 @@ def find_files(folder: str, exclude: Patterns | None = None) -> FolderContents:
         exclude: A project's own patterns.
 
     Raises:
-        UsageError: The folder cannot be read.
+        UsageError: The folder cannot be read, or holds too many files.
     """
     real = os.path.realpath(folder)
-    seen = list(_walk(folder, real, tuple(_ignores_above(Path(real))), exclude))
+    seen = list(islice(_walk(folder, real, tuple(_ignores_above(Path(real))), exclude), MOST_FILES + 1))
     if seen and isinstance(seen[0], PassedOver) and seen[0].path == folder:
         raise UsageError(f"{folder} {seen[0].because}", where=folder, fix="check its permissions")
+    if len(seen) > MOST_FILES:
+        what = f"{folder} holds more than {MOST_FILES:,} scripts and notebooks"
+        raise UsageError(
+            what, where=folder, fix="name the folder of a project, or leave folders out: `exclude` in `[tool.holdfast]`"
+        )
     return FolderContents(
         files=tuple(one for one in seen if isinstance(one, str)),
         others=sum(isinstance(one, OtherUse) for one in seen),
