@@ -218,11 +218,11 @@ def test_what_cannot_be_scheduled_is_refused(hub: LoopbackHub, times: str, more:
 @pytest.mark.parametrize(
     "times", ["@daily", "0 9 * * 1", "0 9 * * MON#2", "0 0 9 ? * 1-5", "daily", "0 9 * *", "0 9 * * $", "* * * * _"]
 )
-def test_the_rule_about_scripts_takes_the_same_times(times: str) -> None:
+def test_the_rule_about_scripts_takes_the_same_times(times: str, tmp_path: Path) -> None:
     """What `--schedule` takes, JOB115 does not report, and the other way round."""
     source = f"from huggingface_hub import HfApi\nHfApi().create_scheduled_uv_job('t.py', schedule={times!r}, timeout='2h')\n"
-    Path("scheduling.py").write_text(source)
-    found = holdfast.check("scheduling.py", offline=True, select="JOB115")["targets"][0]["findings"]
+    (tmp_path / "scheduling.py").write_text(source)
+    found = holdfast.check(tmp_path / "scheduling.py", offline=True, select="JOB115")["targets"][0]["findings"]
     try:
         parse_times(times)
     except UsageError:
