@@ -25,9 +25,9 @@ from benchmarks.check.asking import Said, ask, declared_at, errors, exactly, rea
 from benchmarks.check.clones import Clone, lay_out
 from benchmarks.check.doc_blocks import read_blocks
 from benchmarks.machine import heading
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
-from holdfast.core.versions import admits
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.environment.versions import admits
+from holdfast.core.text.places import Place
 from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.resolve import resolve
 

@@ -26,7 +26,7 @@ from benchmarks.damages import append, delete, flip, truncate, zero
 from benchmarks.machine import heading
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole
-from holdfast.core.checkpoint import MANIFEST, parse_manifest
+from holdfast.core.run.checkpoint import MANIFEST, parse_manifest
 from holdfast.engine.run.attempt import render_attempt
 from tests.helpers.fakes import any_step
 from tests.helpers.forked import fork

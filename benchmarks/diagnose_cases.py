@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
+from holdfast.core.diagnose.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.signatures import all_signatures

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from holdfast.core.diagnosis import Signature
+from holdfast.core.diagnose.diagnosis import Signature
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.guessing import TELLS_NOTHING, guess
 from holdfast.engine.diagnose.unknown_exceptions import USER_CODE

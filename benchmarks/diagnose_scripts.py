@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.diagnose_cases import SAME, rows
 from holdfast import diagnose
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
+from holdfast.core.diagnose.diagnosis import HEALTHY, NOT_IN_LOG
 
 
 def first_answer(told: dict[str, Any]) -> str:

@@ -25,8 +25,8 @@ from benchmarks.machine import heading
 from benchmarks.small_runs import KILL_AT_WRITE
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
-from holdfast.core.event import Started
-from holdfast.core.run_state import fold
+from holdfast.core.run.event import Started
+from holdfast.core.run.run_state import fold
 
 SCRIPT: Final = """
 import fcntl, os, sys, time

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 import psutil
 
 from benchmarks.machine import heading
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Diagnosed,
     Event,
     Liveness,
@@ -34,7 +34,7 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.actions import Action, Close, FindCause, Kill, Note, Pause, Poll, Start, Stop
 from holdfast.engine.run.supervise import Limits, supervise

@@ -19,7 +19,7 @@ import polars as pl
 
 from benchmarks.machine import heading
 from holdfast.adapters.tokens import LoadedTokenizer, TokenizerRequest, load_tokenizer
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.tokens import Recipe, tokenize_rows
 from holdfast.ports import Batch
 from tests.helpers.tiny import make_tiny

@@ -18,7 +18,7 @@ from benchmarks.machine import heading
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.job_watch import JobWatch
 from holdfast.adapters.backends.hf_jobs.states import JobState
-from holdfast.core.backends import HF_JOBS
+from holdfast.core.run.backends import HF_JOBS
 
 SHORTEST_S, LONGEST_S = 3600, 10_800
 POLL_S: Final = int(HF_JOBS.poll_s)

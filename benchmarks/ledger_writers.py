@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.machine import heading
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.core.event import Reported
+from holdfast.core.run.event import Reported
 
 WRITERS, EVENTS = 200, 50
 

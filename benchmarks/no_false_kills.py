@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from benchmarks.machine import heading
 from benchmarks.simulated_trainings import KINDS, Training, draw_training, reports
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Event,
     Liveness,
     Polled,
@@ -29,7 +29,7 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.actions import Note, Poll, Stop, TakeStacks
 from holdfast.engine.run.supervise import Limits, supervise
 

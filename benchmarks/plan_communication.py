@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from benchmarks.plan_memory import CARD, PUBLISHED, Scored, score
 from holdfast.catalog.hub.gpus import load_ceilings
-from holdfast.core.estimate import Interval, exactly
+from holdfast.core.plan.estimate import Interval, exactly
 from holdfast.engine.plan.communication import sending_seconds
 
 SAME: Final = ("model", "method", "quant", "weight_dtype", "amp", "loss_kernels", "micro_batch", "seq_len")

@@ -23,8 +23,8 @@ from benchmarks.memory.replayed import replay_history
 from benchmarks.memory.table import Row, load_table
 from benchmarks.memory.traces import StepToTrace, Untraced, trace_all, trace_whole
 from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings, load_gpus
-from holdfast.core.estimate import Interval, MemoryEstimate
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.plan.estimate import Interval, MemoryEstimate
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.step import TrainingStep

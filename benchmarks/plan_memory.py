@@ -25,9 +25,9 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import GIB, load_ceilings, load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.estimate import MemoryEstimate
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.head import SHIFTS

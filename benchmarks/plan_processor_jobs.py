@@ -22,7 +22,7 @@ from benchmarks.machine import heading
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.plan import verb
-from holdfast.core.estimate import Interval
+from holdfast.core.plan.estimate import Interval
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.processors import plan_on_processors
 

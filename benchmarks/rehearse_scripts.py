@@ -27,7 +27,7 @@ from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
 from holdfast.app.rehearse.rehearsing import make_part_request, wanted
 from holdfast.app.targets.programs import program_of
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsal import Rehearsal
+from holdfast.core.rehearse.rehearsal import Rehearsal
 from tests.helpers.hub import loopback_hub
 from tests.helpers.real_world import fill
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.core.event import Reported
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.event import Reported
+from holdfast.core.run.run_state import RunState, fold
 
 STAND_INS = Path(__file__).parent / "stand_in"
 STEPS = 8

@@ -25,8 +25,8 @@ from benchmarks.machine import heading
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.study.preparing import prepare_trials
 from holdfast.app.study.reading import read_study
-from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.run.requested_job import RequestedJob
 from tests.helpers.quick_training import QuickStudy
 
 STUDY = """\

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.core.job import job_schema
-from holdfast.core.study import study_schema
+from holdfast.core.job_file.job import job_schema
+from holdfast.core.study.study import study_schema
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 SCHEMA: Final = DOCS / "job.schema.json"

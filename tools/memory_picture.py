@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.catalog.hub.gpus import load_gpus
-from holdfast.core.estimate import MemoryEstimate
+from holdfast.core.plan.estimate import MemoryEstimate
 from holdfast.engine.explain.topics import COLUMN, MODEL, memory_examples
 from holdfast.engine.plan.options import usable_bytes
 from holdfast.engine.units import render_bytes

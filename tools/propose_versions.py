@@ -17,8 +17,8 @@ from typing import Final
 
 from holdfast.catalog.messages import KnownMessage, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
-from holdfast.core.diagnosis import Pattern, Signature
-from holdfast.core.words import words_of
+from holdfast.core.diagnose.diagnosis import Pattern, Signature
+from holdfast.core.diagnose.words import words_of
 from holdfast.engine.diagnose.raised import required
 from holdfast.signatures import FOLDER, all_signatures
 

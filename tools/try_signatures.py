@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.words import words_of
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.words import words_of
 from holdfast.engine.diagnose.answering import DIAGNOSED
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.judging import rank

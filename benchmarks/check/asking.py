@@ -8,9 +8,9 @@ from typing import Final
 from holdfast.adapters.declared import find_declared
 from holdfast.adapters.targets import Target, read_target
 from holdfast.catalog.api import load_history
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.environment.requirement import ProjectRequirements
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.program import check_program
 from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of

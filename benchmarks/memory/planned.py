@@ -7,8 +7,8 @@ from benchmarks.memory.models import load_models
 from benchmarks.memory.points import COMPLETION, GENERATIONS, LORA_RANK, Point
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import table_prices
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Machine, ModelFacts
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts
+from holdfast.core.job.document import Document
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.step import Sharding, TrainingStep
 

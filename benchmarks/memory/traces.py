@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.adapters.tracing import trace_steps
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.facts import Gpu
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.facts import Gpu
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.plan.estimate import MemoryEstimate
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_request import trace_depths, trace_request

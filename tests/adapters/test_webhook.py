@@ -14,7 +14,7 @@ import pytest
 from holdfast.adapters import webhook as module
 from holdfast.adapters.webhook import MOST_WAITING, TRIES, Webhook, resolve_address
 from holdfast.core.errors import UsageError
-from holdfast.core.notice import RunNotice
+from holdfast.core.run.notice import RunNotice
 
 NOTICE = RunNotice(kind="trouble", run="a-x7", job="a", stage="running", text="the loss rises", step=4, at_s=9.0)
 

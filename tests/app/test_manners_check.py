@@ -16,8 +16,8 @@ from holdfast.app.check.target import TargetOutcome
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.cli.main import run_command
 from holdfast.cli.text.findings import render_finding, render_findings
+from holdfast.core.environment.requirement import ProjectRequirements
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.requirement import ProjectRequirements
 from tests.helpers.results import checked, finding, target
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"

@@ -20,8 +20,8 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.cli.text.plan import render_plan
+from holdfast.core.check.facts import Gpu, Machine
 from holdfast.core.errors import UsageError
-from holdfast.core.facts import Gpu, Machine
 from holdfast.engine.plan.spelling import spell_settings
 from holdfast.results.plan import PlanResult
 

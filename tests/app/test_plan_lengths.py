@@ -13,9 +13,9 @@ from holdfast.adapters.targets import read_target
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.duration import padded_length
 from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`

@@ -13,8 +13,8 @@ from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.app.rehearsed import find_rehearsed_training
 from holdfast.app.targets.local_inputs import input_digests
 from holdfast.app.targets.programs import interpreter_of, program_of
-from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
+from holdfast.core.rows.row_lengths import RowLengths
 from tests.helpers.forked import fork
 from tests.helpers.run_place import Place
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`

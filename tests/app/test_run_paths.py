@@ -8,8 +8,8 @@ import pytest
 import holdfast
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import RunRequested
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import RunRequested
+from holdfast.core.run.requested_job import RequestedJob
 
 NAME = "quickstart-20261127-090000-x7"
 

@@ -1,7 +1,7 @@
 """Runs whose machines fail again and again end well, and little time is lost beside what checkpoints cost: a small part of `benchmarks.goodput`."""
 
 from benchmarks.goodput import Costs, simulate
-from holdfast.core.event import RunStage
+from holdfast.core.run.event import RunStage
 
 
 def test_failures_cost_detection_and_a_short_pause_each() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.no_false_kills import LATE_S, simulate
 from benchmarks.simulated_trainings import KINDS
-from holdfast.core.rhythm import LEAST_S
+from holdfast.core.run.rhythm import LEAST_S
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])

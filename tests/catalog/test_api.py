@@ -12,8 +12,8 @@ import pytest
 from holdfast.catalog.api import Api, made, newest, released
 from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.api.history import History
-from holdfast.core.api import REQUIRED, Span
-from holdfast.core.document import Unknown
+from holdfast.core.job.api import REQUIRED, Span
+from holdfast.core.job.document import Unknown
 
 LIBRARY: Mapping[str, Any] = {
     "@": {"package": "transformers", "made": "2026-11-20", "versions": ["4.36.0", "4.57.6", "5.0.0", "5.23.0"]},

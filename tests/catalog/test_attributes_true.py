@@ -7,9 +7,9 @@ import pytest
 
 from holdfast.catalog.api import Api, load_history, newest
 from holdfast.catalog.calls.attributes import missing_attributes
-from holdfast.core.calls import AttributeRead
-from holdfast.core.document import Document
-from holdfast.core.text import Place
+from holdfast.core.job.calls import AttributeRead
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore::FutureWarning")]
 SETTINGS = {

@@ -5,7 +5,7 @@ import pytest
 from holdfast import check
 from holdfast.catalog.api import Api, newest
 from holdfast.catalog.calls.familiar_names import NAMES, VALUES
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 CLASSES = ("trl.SFTConfig", "trl.GRPOConfig", "peft.LoraConfig", "trl.ModelConfig")
 OLDER = {"max_seq_length", "max_new_tokens", "response_length", "kl_coef", "lora_r"}

@@ -15,8 +15,8 @@ import pytest
 
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.cli.main import run_command
-from holdfast.core.finding import Severity
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.methods import Method
 from holdfast.rules import all_rules
 from tests.helpers.children import Answer, ask_each, side_by_side
 from tests.helpers.sampling import asked, sampled

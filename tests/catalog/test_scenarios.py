@@ -15,8 +15,8 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.catalog.calls.train_arguments import arguments
 from holdfast.catalog.scenarios import load_scenarios
-from holdfast.core.job import Job, all_keys
-from holdfast.core.scenario import CHOSEN, SCENARIOS, ScenarioChoices, ScenarioName
+from holdfast.core.job.scenario import CHOSEN, SCENARIOS, ScenarioChoices, ScenarioName
+from holdfast.core.job_file.job import Job, all_keys
 from tests.helpers.generated_jobs import generate_job
 from tests.helpers.sampling import sampled
 

@@ -15,9 +15,9 @@ from holdfast.catalog.formats import (
     settle,
     types_of_rows,
 )
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.methods import Method
-from holdfast.core.shape import Shape
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import NULL, STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.shape import Shape
 from tests.helpers.foreign_data import FOREIGN
 from tests.helpers.shapes_of_data import CALLS, DATA
 

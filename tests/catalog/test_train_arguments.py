@@ -9,11 +9,11 @@ import pytest
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import CLASSES, arguments, arguments_of, setting, stack_api, versions
-from holdfast.core.api import REQUIRED, Parameter
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.finding import MissingFactError
-from holdfast.core.text import Place
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.api import REQUIRED, Parameter
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.text.places import Place
 from tests.helpers import introspected
 from tests.helpers.tiny import quiet_environment
 

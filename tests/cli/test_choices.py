@@ -7,7 +7,7 @@ import click
 import pytest
 
 from holdfast.cli.main import cli, run_command
-from holdfast.core.nearest import nearest, suggest_one
+from holdfast.core.text.nearest import nearest, suggest_one
 
 
 def choices() -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app import VERBS
 from holdfast.cli.main import run_command
-from holdfast.core.event import RunRequested
+from holdfast.core.run.event import RunRequested
 from holdfast.rules import all_rules, rule_names
 from holdfast.signatures import all_signatures, class_names
 

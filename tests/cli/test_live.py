@@ -14,8 +14,8 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.terminal.live import LiveView, render_panel
-from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.progress import follow
 
 RUN = "quickstart-20261121-190150-x7"

@@ -11,10 +11,10 @@ import pytest
 
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.cli.main import run_command
-from holdfast.core.document import Document, Edit, Remove, Rename, Set
+from holdfast.core.check.finding import Finding, Fix
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.finding import Finding, Fix
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document, Edit, Remove, Rename, Set
+from holdfast.core.text.places import TextEdit
 from holdfast.engine.check.fixes import combine_fixes, render_diff
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"

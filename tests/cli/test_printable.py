@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
 from holdfast.cli.text.printable import printable
-from holdfast.core.event import Closed, Event, RunRequested, RunStage, Starting
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Closed, Event, RunRequested, RunStage, Starting
+from holdfast.core.run.requested_job import RequestedJob
 
 ATTACKS = {
     "clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",

@@ -11,7 +11,7 @@ from holdfast.adapters.targets.jobs import job_target
 from holdfast.app.study.reading import read_study
 from holdfast.cli.main import cli
 from holdfast.core.errors import UsageError
-from holdfast.core.scenario import SCENARIOS
+from holdfast.core.job.scenario import SCENARIOS
 
 JOB = (
     "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\nfor: fast\ntrain: {logging_steps: 7}\n"

@@ -13,13 +13,13 @@ from msgspec import structs
 from holdfast.cli.text.answers import render_run, render_runs, render_show, render_verify
 from holdfast.cli.text.errors import render_errors
 from holdfast.cli.text.findings import render_check
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.event import Diagnosed, RunStage
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import Resumed
-from holdfast.core.trouble import Trouble
+from holdfast.core.run.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
+from holdfast.core.run.event import Diagnosed, RunStage
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.training_event import Resumed
+from holdfast.core.run.trouble import Trouble
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
 from tests.helpers.results import checked, finding, target

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from holdfast.core.diagnosis import Diagnosis as Found
-from holdfast.core.diagnosis import Pattern, Phase, Signature
+from holdfast.core.diagnose.diagnosis import Diagnosis as Found
+from holdfast.core.diagnose.diagnosis import Pattern, Phase, Signature
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 
 

@@ -4,11 +4,11 @@ from typing import TypeVar
 
 from holdfast.catalog.hub.flavors import table_prices
 from holdfast.catalog.hub.permissions import VALID
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.hub import Account, Link, PushTarget, Repo, RepoTree
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.hardware import PriceList
-from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.reference import Reference
+from holdfast.core.plan.hardware import PriceList
 
 Found = TypeVar("Found")
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import Diagnosed, Event, Liveness, Reported
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.run_state import AttemptState
+from holdfast.core.run.backends import BackendCapabilities
+from holdfast.core.run.checkpoint import CheckpointIntegrity
+from holdfast.core.run.event import Diagnosed, Event, Liveness, Reported
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")

@@ -13,9 +13,9 @@ from holdfast.adapters.readers.notebook import read_notebook
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import place_edits
 from holdfast.catalog.api import Api, packages, released
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import TextEdit, apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules

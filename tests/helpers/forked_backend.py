@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.core.backends import LOCAL
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run.backends import LOCAL
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt, Plan
 from holdfast.ports import PollResult
 from tests.helpers.forked import Done, fork
 

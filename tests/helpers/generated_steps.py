@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.plan.adapters import linear_names
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.head import logits_head

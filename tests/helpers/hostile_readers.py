@@ -12,8 +12,8 @@ from holdfast.app.check.target import check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Starting
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import BROKEN
 from tests.helpers.hostile_inputs import (
     Change,
@@ -251,7 +251,7 @@ def _manifests() -> Sequence[bytes]:
 
 @cache
 def _journals() -> Sequence[bytes]:
-    from holdfast.core.event_json import event_to_json
+    from holdfast.core.run.event_json import event_to_json
 
     said: list[dict[str, Any]] = [
         {

@@ -6,8 +6,8 @@ from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import ALL_S, HubSettings
 from holdfast.adapters.hub.wire import CircuitBreaker
-from holdfast.core.hub import RepoKind
-from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.check.hub import RepoKind
+from holdfast.core.check.reference import Reference, ReferenceRole
 from tests.helpers.hub import LoopbackHub
 
 MINE = "hf_me_write"

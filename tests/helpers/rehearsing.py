@@ -19,8 +19,8 @@ from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.rehearsing import ALWAYS, make_part_request
 from holdfast.app.targets.programs import program_of
-from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Rehearsal
+from holdfast.core.job.methods import Method
+from holdfast.core.rehearse.rehearsal import Rehearsal
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import loopback_hub
 from tests.helpers.rehearsal_jobs import Job

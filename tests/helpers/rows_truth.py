@@ -11,8 +11,8 @@ from typing import Any
 
 from holdfast.adapters.rows.opening import FileRows
 from holdfast.adapters.rows.types import types_of_features
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.rows.scan import UnreadablePart
 
 PROGRAM = """
 import json, logging, sys, tempfile

@@ -8,11 +8,11 @@ import polars as pl
 
 from holdfast.adapters.rows.types import type_of_dtype
 from holdfast.catalog.formats import DEFAULTS, recognise
-from holdfast.core.columns import Type
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Skip
-from holdfast.core.scan import Scan, UnreadablePart
-from holdfast.core.shape import Shape
+from holdfast.core.check.finding import Finding, Skip
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import Scan, UnreadablePart
+from holdfast.core.rows.shape import Shape
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.scan import scan_rows
 from holdfast.ports import Batch

@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.catalog.hub.gpus import GIB
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.step import LossHead, Numerics, TrainingStep

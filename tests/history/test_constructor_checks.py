@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.core.calls import CallResult, LibraryName, LocalName
-from holdfast.core.constructor_checks import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
-from holdfast.core.document import Unknown
+from holdfast.core.job.calls import CallResult, LibraryName, LocalName
+from holdfast.core.job.constructor_checks import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
+from holdfast.core.job.document import Unknown
 from holdfast.history.checks.reducing import reduce_checks
 
 HIDDEN = Unknown()

@@ -13,8 +13,8 @@ import pytest
 
 from holdfast.adapters.environment.wheels import read_installed
 from holdfast.catalog.api import BUILTIN, Api, newest, released
-from holdfast.core.api import REQUIRED, CallSignature
-from holdfast.core.document import Unknown
+from holdfast.core.job.api import REQUIRED, CallSignature
+from holdfast.core.job.document import Unknown
 from holdfast.history.format.release_history import ReleaseHistory
 from holdfast.history.release import read_release
 from tests.helpers import running_signatures

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.rehearsal.rewards import MARK, call_rewards
-from holdfast.core.scan import RewardResult
+from holdfast.core.rows.scan import RewardResult
 from holdfast.engine.inspect.made_completions import make_question
 
 ROWS: list[dict[str, Any]] = [{"prompt": "2 + 2?", "answer": "4"}, {"prompt": "2 + 3?", "answer": "5"}]

@@ -11,8 +11,8 @@ from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Severity
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api
-from holdfast.core.finding import Finding, Severity
+from holdfast.core.check.finding import Finding, Severity
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`

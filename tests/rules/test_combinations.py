@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.constructor_checks import KnownValue, MethodChecks, Outcome, construct
-from holdfast.core.expressions import UNKNOWN
+from holdfast.core.job.constructor_checks import KnownValue, MethodChecks, Outcome, construct
+from holdfast.core.job.expressions import UNKNOWN
 from holdfast.history.checks.reducing import reduce_checks
 from holdfast.history.modules import PackageModules
 from holdfast.history.values import ConstantFolder

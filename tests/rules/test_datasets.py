@@ -15,12 +15,12 @@ import pytest
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.catalog.builtin import ROWS, stdlib_docstrings
-from holdfast.core.columns import Scalar
+from holdfast.core.check.facts import Dataset
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
-from holdfast.core.job import Model
-from holdfast.core.job_data import Data
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.data import Data
+from holdfast.core.job_file.job import Model
+from holdfast.core.rows.columns import Scalar
 
 ROW = '{"a": 1, "b": "x"}\n'
 
@@ -279,8 +279,8 @@ def test_a_check_loads_nothing_that_reads_rows(tmp_path: Path) -> None:
     program = f"""
 import sys
 from holdfast.adapters.local.datasets import LocalDatasets
-from holdfast.core.job_data import Data
-from holdfast.core.methods import Method
+from holdfast.core.job_file.data import Data
+from holdfast.core.job.methods import Method
 assert LocalDatasets().fetch(Data(path={str(path)!r}), Method.SFT).rows == 1
 assert not {{"polars", "pyarrow", "datasets", "huggingface_hub"}} & set(sys.modules)
 """

@@ -6,9 +6,9 @@ from holdfast.adapters.readers.command_line import read_commands
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.requirement import ProjectRequirements
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.environment.requirement import ProjectRequirements
+from holdfast.core.job.document import Document
 from holdfast.engine.check.program import check_program
 from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of

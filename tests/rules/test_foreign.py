@@ -15,10 +15,10 @@ from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.folders import find_files
 from holdfast.app.check.programs import check
 from holdfast.app.hub_access import HubAccess, open_outside
-from holdfast.core.document import Document, Rename, Unknown
+from holdfast.core.check.finding import Severity
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Severity
-from holdfast.core.text import Place, apply_text_edits
+from holdfast.core.job.document import Document, Rename, Unknown
+from holdfast.core.text.places import Place, apply_text_edits
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.rules import all_rules
 

@@ -17,12 +17,12 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.catalog.data.slices import Slice, overlap, read_slices
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID, refusal
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Machine, ModelFacts, Split
-from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.hub import Account, Link, PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference
-from holdfast.core.text import apply_text_edits
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts, Split
+from holdfast.core.check.finding import Case, Finding, Rule, Skip
+from holdfast.core.check.hub import Account, Link, PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import apply_text_edits
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.references import references
 from holdfast.rules import all_rules

@@ -20,12 +20,12 @@ from holdfast.catalog.models.chat_templates import ends_of_turn, is_mended, mark
 from holdfast.catalog.models.lora_targets import Targets, ends_of, modules_of
 from holdfast.catalog.models.model_types import known_since, knows, load_model_types
 from holdfast.catalog.tables import load_table
-from holdfast.core.columns import STRING, ListOf, Struct, Type
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Skip
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import Case, Finding, MissingFactError, Rule, Skip
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING, ListOf, Struct, Type
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.rules import all_rules
 from tests.helpers.forked import fork

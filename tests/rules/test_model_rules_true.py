@@ -15,12 +15,12 @@ import pytest
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.columns import STRING, ListOf, Struct
-from holdfast.core.document import Set
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import Finding, Severity, Skip
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import Finding, Severity, Skip
-from holdfast.core.text import Place
+from holdfast.core.job.document import Set
+from holdfast.core.rows.columns import STRING, ListOf, Struct
+from holdfast.core.text.places import Place
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 from tests.helpers.children import ask_each, refusals

@@ -9,8 +9,8 @@ import pytest
 
 from holdfast.adapters.rehearsal.rewards import call_rewards
 from holdfast.catalog.trl_rewards import TRL_REWARDS
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding
+from holdfast.core.check.finding import Finding
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import run_rules, select
 from holdfast.engine.inspect.made_completions import make_question
 from holdfast.rules import all_rules

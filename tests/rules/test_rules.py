@@ -18,9 +18,9 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import place_edits
 from holdfast.app.explain.examples import objections
 from holdfast.catalog.api import Api, packages, released
-from holdfast.core.document import Document, DocumentKind, Set, Unknown, apply_edits, leaves, render_key
-from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.check.finding import Case, Finding, Rule, Skip
+from holdfast.core.job.document import Document, DocumentKind, Set, Unknown, apply_edits, leaves, render_key
+from holdfast.core.text.places import TextEdit, apply_text_edits
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules

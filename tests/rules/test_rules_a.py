@@ -17,9 +17,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, packages
 from holdfast.catalog.environment.packages import installed, load_packages, providers
-from holdfast.core.finding import Case, Finding, Rule, Severity, Skip
-from holdfast.core.requirement import ProjectRequirements, RequirementProblem, parse_requirement
-from holdfast.core.versions import normalized
+from holdfast.core.check.finding import Case, Finding, Rule, Severity, Skip
+from holdfast.core.environment.requirement import ProjectRequirements, RequirementProblem, parse_requirement
+from holdfast.core.environment.versions import normalized
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.resolve import resolve
 from holdfast.rules import all_rules

@@ -21,8 +21,8 @@ from holdfast.catalog.calls.arguments import ArgumentChange, names_of, refused_a
 from holdfast.catalog.calls.import_failures import import_failures
 from holdfast.catalog.calls.moving import config_of, trainer_of
 from holdfast.catalog.calls.renames import Renamed, renamed, replaced
-from holdfast.core.document import Remove, Rename
-from holdfast.core.finding import Finding, Fix, Rule
+from holdfast.core.check.finding import Finding, Fix, Rule
+from holdfast.core.job.document import Remove, Rename
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
 

@@ -17,8 +17,8 @@ from holdfast.catalog.api import Api, newest
 from holdfast.catalog.hub.flavors import flavors_made, gone_flavors, load_flavors
 from holdfast.catalog.hub.gpus import GB, load_gpus
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Skip
+from holdfast.core.check.finding import Case, Finding, Rule, Skip
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
 from tests.helpers.forked import fork

@@ -10,8 +10,8 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.app.explain.examples import objections
 from holdfast.catalog.api import Api, newest
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.core.document import Edit, Set
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts
+from holdfast.core.check.finding import Case, Rule
 from holdfast.core.errors import UsageError
-from holdfast.core.facts import Dataset, Machine, ModelFacts
-from holdfast.core.finding import Case, Rule
-from holdfast.core.job import Job, parse_job
-from holdfast.core.text import Place
+from holdfast.core.job.document import Edit, Set
+from holdfast.core.job_file.job import Job, parse_job
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.text.places import Place
 from holdfast.engine.script.render import referred_files, render_script
 from holdfast.rules import all_rules
 from tests.helpers.children import ask, ask_each, refusals

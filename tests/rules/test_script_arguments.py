@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.document import Unknown
+from holdfast.core.job.document import Unknown
 
 SCRIPT = """import argparse
 from trl import SFTConfig, SFTTrainer

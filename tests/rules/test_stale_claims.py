@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.app.check.target import check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.core.finding import Severity
+from holdfast.core.check.finding import Severity
 
 HEADER = """# /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0", "peft", "trackio", "datasets==5.2.0", "huggingface-hub==2.4.0", "torch"]

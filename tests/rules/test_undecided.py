@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import pytest
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Key, Unknown, leaves, render_key
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.hidden import hidden_in, track_reads, untracked
-from holdfast.core.reference import Lookup
-from holdfast.core.text import Place
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import Case, Finding, Rule, Skip
+from holdfast.core.check.reference import Lookup
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Key, Unknown, leaves, render_key
+from holdfast.core.job.hidden import hidden_in, track_reads, untracked
+from holdfast.core.text.places import Place
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.rules import all_rules
 from tests.rules.test_rules import facts_of, read

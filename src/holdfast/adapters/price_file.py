@@ -11,12 +11,12 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import GB, load_gpus
-from holdfast.core.backends import LOCAL
 from holdfast.core.errors import GroupedError, Spot, UsageError
-from holdfast.core.hardware import Hardware
-from holdfast.core.nearest import suggest_one
-from holdfast.core.numbers import is_count, is_number
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.plan.hardware import Hardware
+from holdfast.core.run.backends import LOCAL
+from holdfast.core.text.nearest import suggest_one
+from holdfast.core.text.numbers import is_count, is_number
+from holdfast.core.text.toml_text import parse_toml
 
 TABLE: Final = "flavors"
 EXAMPLE: Final = 'my-h100 = { provider = "RunPod", gpu = "h100", usd_per_hour = 2.4 }'

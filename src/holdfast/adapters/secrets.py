@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Final
 
-from holdfast.core.redact import SHORTEST, redact, redact_parts, secrets_of
+from holdfast.core.text.redact import SHORTEST, redact, redact_parts, secrets_of
 
 MASKED: Final = set[str]()
 """Secrets that were read and that the environment does not name. It only grows: a secret stays one."""

@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 
 from holdfast.adapters.secrets import redacted
 from holdfast.core.errors import UsageError
-from holdfast.core.notice import VARIABLE, NoticeFormat, RunNotice
+from holdfast.core.run.notice import VARIABLE, NoticeFormat, RunNotice
 
 LOG: Final = logging.getLogger("holdfast")
 TIMEOUT_S: Final = 10.0

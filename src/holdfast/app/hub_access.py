@@ -7,7 +7,7 @@ from typing import Self
 
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.local.references import LocalFolders, start_of
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 from holdfast.engine.check.hub_facts import ReferenceResolver
 
 

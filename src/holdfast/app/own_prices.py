@@ -8,7 +8,7 @@ from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.price_file import load_price_file
 from holdfast.adapters.targets.project import Projects
 from holdfast.core.errors import GroupedError, SourceError, UsageError, flatten
-from holdfast.core.hardware import Hardware
+from holdfast.core.plan.hardware import Hardware
 
 VARIABLE: Final = "HOLDFAST_PRICES"
 

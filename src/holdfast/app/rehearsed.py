@@ -9,7 +9,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.targets.local_inputs import input_digests
 from holdfast.app.targets.programs import interpreter_of, program_of
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.core.rehearsed_training import RehearsedTraining
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
 
 
 def passed_rehearsals(program: Program) -> Iterator[RehearsalMark]:

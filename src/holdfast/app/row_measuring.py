@@ -7,8 +7,8 @@ from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.inspect.tokenizing import count_training_rows
 from holdfast.catalog.api import Api
-from holdfast.core.document import Document
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.job.document import Document
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.tokens import measure_rows, read_recipe
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from holdfast.catalog.tables import load_table
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

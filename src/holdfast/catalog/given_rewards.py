@@ -3,10 +3,10 @@
 import math
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.scan import RewardResult
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import RewardResult
+from holdfast.core.text.places import Place
 
 IN_JOB_FILE: Final = "rewards"
 IN_PROGRAM: Final = "trainer.reward_funcs"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from holdfast.core.evaluation import TaskName
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 
 Combination = Literal["mean", "exp of mean", "bleu", "macro f1"]
 """How the measures of rows become one value."""

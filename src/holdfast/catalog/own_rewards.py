@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from holdfast.catalog.given_rewards import given_rewards
-from holdfast.core.calls import Call, LocalName
-from holdfast.core.document import Document
-from holdfast.core.facts import NamedFile
-from holdfast.core.methods import ONLINE_TRAINERS
-from holdfast.core.text import Place
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.job.calls import Call, LocalName
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE_TRAINERS
+from holdfast.core.text.places import Place
 
 METHODS: Final = ("grpo", "rloo")
 KEY: Final = "trainer.reward_funcs"

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, TypeVar
 
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Edit, Set
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import Finding, Fix, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
-from holdfast.core.text import Place
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import Finding, Fix, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Edit, Set
+from holdfast.core.text.places import Place
 
 Found = TypeVar("Found")
 ALIKE: Final = 0.85

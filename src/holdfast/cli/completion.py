@@ -40,7 +40,7 @@ def complete_folders(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 def job_keys() -> list[str]:
     """Return the keys of a job file, with the arguments that it passes on."""
-    from holdfast.core.job import all_keys
+    from holdfast.core.job_file.job import all_keys
     from holdfast.engine.explain.arguments import argument_keys
 
     return [*all_keys(), *argument_keys()]

@@ -10,7 +10,7 @@ from holdfast.cli.completion import complete_codes, complete_folders, complete_k
 from holdfast.cli.output import echo, echo_json
 from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
 from holdfast.core.errors import UsageError
-from holdfast.core.scenario import SCENARIO_KEY, SCENARIOS
+from holdfast.core.job.scenario import SCENARIO_KEY, SCENARIOS
 from holdfast.results import Result, to_json
 
 sets = click.option(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 WHERE = "the command line"
 GIVEN = re.compile(r"'(?P<value>[^']*)' is not ")

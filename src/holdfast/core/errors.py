@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     # for the types alone: every program imports the errors
-    from holdfast.core.finding import Rule
-    from holdfast.core.text import Place
+    from holdfast.core.check.finding import Rule
+    from holdfast.core.text.places import Place
 
 
 @dataclass(frozen=True, slots=True)

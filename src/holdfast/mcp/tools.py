@@ -11,7 +11,7 @@ from msgspec import json
 
 from holdfast.app import load_verb
 from holdfast.app.arguments import Overrides, PathName, PathNames, Texts
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.results import Json, Result
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult

@@ -4,15 +4,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
-from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import Event, Liveness, Reported, ReportsLost
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.remote_jobs import RemoteJobs
-from holdfast.core.run_state import AttemptState
-from holdfast.core.schedule import JobSchedule
-from holdfast.core.usage import MachineUsage
+from holdfast.core.run.backends import BackendCapabilities
+from holdfast.core.run.checkpoint import CheckpointIntegrity
+from holdfast.core.run.event import Event, Liveness, Reported, ReportsLost
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.remote_jobs import RemoteJobs
+from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.schedule import JobSchedule
+from holdfast.core.run.usage import MachineUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from holdfast.core.columns import Type
-from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
-from holdfast.core.hardware import PriceList
-from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.methods import Method
-from holdfast.core.reference import Reference
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts, Positions
+from holdfast.core.check.hub import Account, Link, PushTarget, Repo, RepoTree
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.hardware import PriceList
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import UnreadablePart
 
 if TYPE_CHECKING:  # for the types alone: pydantic takes longer to import than a script to check
-    from holdfast.core.job import Model as BaseModel
-    from holdfast.core.job_data import Data
+    from holdfast.core.job_file.data import Data
+    from holdfast.core.job_file.job import Model as BaseModel
 
 
 class Datasets(Protocol):

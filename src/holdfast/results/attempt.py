@@ -5,10 +5,10 @@ from typing import Literal
 
 from msgspec import field
 
-from holdfast.core.diagnosis import Retry
-from holdfast.core.event import RunStage
-from holdfast.core.remedy import Kept, Permission
-from holdfast.core.trouble import TroubleKind
+from holdfast.core.diagnose.diagnosis import Retry
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.remedy import Kept, Permission
+from holdfast.core.run.trouble import TroubleKind
 from holdfast.results import ResultPart
 from holdfast.results.diagnose import RemedyEdit
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal
 
-from holdfast.core.finding import Severity
-from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.scenario import ScenarioChoices
 from holdfast.results import Result, ResultPart
 
 TargetVerdict = Literal["pass", "fail"]

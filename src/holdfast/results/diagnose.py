@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from holdfast.core.diagnosis import Phase, Retry
-from holdfast.core.event import RunStage
+from holdfast.core.diagnose.diagnosis import Phase, Retry
+from holdfast.core.run.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.refusal import RunRefusal
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from holdfast.core.finding import Severity
-from holdfast.core.methods import Method
-from holdfast.core.scan import MaskedRow, RewardResult
-from holdfast.core.shape import DatasetType, RowFormat
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.scan import MaskedRow, RewardResult
+from holdfast.core.rows.shape import DatasetType, RowFormat
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import ReportedSkip, TargetVerdict
 

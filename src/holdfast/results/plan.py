@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.job.scenario import ScenarioChoices
 from holdfast.results import Result, ResultPart
 
 

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType, field
 
-from holdfast.core.finding import Severity
-from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
-from holdfast.core.rehearsed_fault import RehearsedFault
-from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.scenario import ScenarioChoices
+from holdfast.core.rehearse.rehearsal import Blame, LearntFigures, StageName, Status
+from holdfast.core.rehearse.rehearsed_fault import RehearsedFault
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import TargetVerdict
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from holdfast.core.event import RunStage
-from holdfast.core.requested_job import RequestedRun
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.requested_job import RequestedRun
 from holdfast.results import Result, ResultPart
 from holdfast.results.attempt import AttemptResult
 from holdfast.results.check import CheckResult

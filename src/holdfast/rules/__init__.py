@@ -10,7 +10,7 @@ from pkgutil import ModuleInfo, iter_modules
 from types import MappingProxyType
 from typing import Final
 
-from holdfast.core.finding import Rule
+from holdfast.core.check.finding import Rule
 
 AREAS: Final = MappingProxyType(
     {

@@ -24,13 +24,13 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits, names_of, signatures
 from holdfast.catalog.calls.converted_options import DECIMAL_ALLOWED, SCALARS, unconverted_option
-from holdfast.core.api import CallSignature, Parameter
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set
-from holdfast.core.expressions import is_known
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.json_text import parse_json
-from holdfast.core.numbers import is_whole
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.api import CallSignature, Parameter
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job.expressions import is_known
+from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.numbers import is_whole
 
 SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 PARSED_SWITCHES = {"yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"}  # `string_to_bool` of transformers

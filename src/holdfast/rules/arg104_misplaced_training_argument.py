@@ -15,8 +15,8 @@ key is already set, it is unknown which of the two values is meant, and there is
 
 from collections.abc import Iterator
 
-from holdfast.core.document import ABSENT, Document, Remove, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Remove, Set
 
 KEYS = {
     "hub_model_id": "output.push_to",

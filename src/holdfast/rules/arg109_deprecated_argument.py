@@ -28,11 +28,11 @@ from holdfast.catalog.calls.commands import calls_of
 from holdfast.catalog.calls.moving import config_of
 from holdfast.catalog.calls.renames import Renamed, open_arguments, renamed
 from holdfast.catalog.calls.renaming import renaming_fix
-from holdfast.core.api import REQUIRED, CallSignature, Deprecation, Span
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Remove, Rename, Unknown
-from holdfast.core.expressions import UNKNOWN, evaluate, truth
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.api import REQUIRED, CallSignature, Deprecation, Span
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Remove, Rename, Unknown
+from holdfast.core.job.expressions import UNKNOWN, evaluate, truth
 
 LATEST = 10
 """The newest releases, half a year of transformers or less, which a fix must not require."""

@@ -28,11 +28,11 @@ from holdfast.catalog.calls.arguments import has_edits, signatures, versioned_ca
 from holdfast.catalog.calls.familiar_names import VALUES
 from holdfast.catalog.calls.losses import LOSSES
 from holdfast.catalog.calls.renames import replaced
-from holdfast.core.api import Parameter
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest_of_role
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.api import Parameter
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.nearest import nearest_of_role
 
 MANY = 10
 REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias", *LOSSES}

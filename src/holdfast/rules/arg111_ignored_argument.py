@@ -19,9 +19,9 @@ from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.arguments import callee_name, has_edits, names_of
 from holdfast.catalog.calls.commands import calls_of
 from holdfast.catalog.calls.renames import open_arguments
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Remove, Unknown
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Remove, Unknown
 
 RESUME = "resume_from_checkpoint"
 

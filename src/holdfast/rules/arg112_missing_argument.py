@@ -21,10 +21,10 @@ from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.arguments import signatures, versioned_callee
 from holdfast.catalog.calls.commands import ambiguous_flags, dataclasses_of
 from holdfast.catalog.calls.flags import flag_meant
-from holdfast.core.api import REQUIRED, CallSignature
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.api import REQUIRED, CallSignature
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 SCRIPTS: Final = "0.24.0"  # the scripts of this release and of later ones were read
 HELP: Final = frozenset({"help", "h"})

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import signatures, versioned_callee
-from holdfast.core.api import REQUIRED, CallSignature
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.api import REQUIRED, CallSignature
+from holdfast.core.job.document import Document
 
 SHOWN = 3
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import signatures, versioned_callee
-from holdfast.core.api import CallSignature
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.api import CallSignature
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -24,9 +24,9 @@ from holdfast.catalog.calls.familiar_names import TRAINER, familiar_method
 from holdfast.catalog.calls.loaded import has_own_methods, loaded_kind, lost_method_spans
 from holdfast.catalog.calls.methods import method_spans
 from holdfast.catalog.calls.renames import Replaced, replaced
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -20,9 +20,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.arguments import callee_name, names_of, signatures, versioned_callee
 from holdfast.catalog.calls.moving import config_of, is_used_once, recasting, spelled_recast
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
 
 SINCE = "0.29.0"
 """Before it, some of TRL's trainers accepted plain TrainingArguments."""

@@ -19,10 +19,10 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.spans import comes_with, gone_since
 from holdfast.catalog.calls.arguments import names_of, versioned_callee
 from holdfast.catalog.calls.renames import Renamed, renamed
-from holdfast.core.api import CallSignature
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.api import CallSignature
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -25,10 +25,10 @@ from typing import Any, Final, NamedTuple
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.own_optimizer import has_own_optimizer
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.numbers import is_number
 
 
 class Range(NamedTuple):

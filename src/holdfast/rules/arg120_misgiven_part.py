@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult, LibraryName, LocalName
+from holdfast.core.job.document import Document
 
 WITH_ARGS_SECOND = ("trl.SFTTrainer", "transformers.Trainer", "transformers.Seq2SeqTrainer")
 WITH_MODEL_FIRST = tuple(f"trl.{name}Trainer" for name in ("DPO", "KTO", "Reward", "GRPO", "ORPO", "CPO"))

@@ -20,9 +20,9 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import OverriddenMethod
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import OverriddenMethod
+from holdfast.core.job.document import Document
 
 THEIRS: Final = "transformers."
 STEP: Final = "training_step"

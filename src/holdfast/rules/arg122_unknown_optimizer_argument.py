@@ -15,10 +15,10 @@ The fix is unsafe: it writes the nearest name, and you may mean another one.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Rename
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Rename
+from holdfast.core.text.nearest import nearest
 
 MODULE: Final = "torch.optim."
 EVERY: Final = ("params", "lr", "eps", "weight_decay", "foreach", "maximize", "capturable", "differentiable")

@@ -15,8 +15,8 @@ There is no automatic fix.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.text.places import Place
 
 
 def check(absent_files: Mapping[str, Place]) -> Iterator[Finding]:

@@ -22,12 +22,12 @@ from typing import Final
 
 from holdfast.catalog.calls.argparse_words import refused_words
 from holdfast.catalog.calls.flags import as_parsed, may_give_more
-from holdfast.core.api import Parameter
-from holdfast.core.calls import Call, ParserOptions
-from holdfast.core.document import Document, Unknown
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest, plays_same_role
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.api import Parameter
+from holdfast.core.job.calls import Call, ParserOptions
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.nearest import nearest, plays_same_role
+from holdfast.core.text.places import Place
 
 KEY: Final = "launch.arguments"
 NEAR: Final = 0.7

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.catalog.calls.parsed_fields import newest_names
-from holdfast.core.calls import AttributeRead, OwnAttributes
-from holdfast.core.document import Document, Rename
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import AttributeRead, OwnAttributes
+from holdfast.core.job.document import Document, Rename
+from holdfast.core.text.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
 """The least likeness of two names, from 0 to 1, of which one may be meant for the other."""

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import names_of, signatures
 from holdfast.catalog.calls.converted_options import unconverted_option
-from holdfast.core.api import CallSignature, Parameter
-from holdfast.core.calls import Call, ParserOption
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.api import CallSignature, Parameter
+from holdfast.core.job.calls import Call, ParserOption
+from holdfast.core.job.document import Document
 
 SWITCH = "write `action=argparse.BooleanOptionalAction`"
 NUMBERS_OF_ADAPTERS = {"r", "lora_alpha", "lora_dropout"}

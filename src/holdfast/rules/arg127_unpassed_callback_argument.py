@@ -17,8 +17,8 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 EVENT: Final = "transformers.TrainerCallback.on_"
 OLD, NEW, SINCE = "tokenizer", "processing_class", "4.46.0"

@@ -21,8 +21,8 @@ from typing import Any, TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import makes_groups, setting
-from holdfast.core.document import ABSENT, Document, Remove, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Remove, Set
 
 BATCH, GENERATIONS = "train.per_device_train_batch_size", "train.num_generations"
 FEWEST = 2  # one completion alone has no advantage over another

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document, Remove
 
 STREAMING = "dataset.streaming"
 DOWNLOAD = Fix("download the rows instead", (Remove(STREAMING),), safe=False)

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import versioned_callee
 from holdfast.catalog.calls.constructions import Construction, constructions, is_covered_elsewhere
-from holdfast.core.calls import Guard
-from holdfast.core.constructor_checks import Notice
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Guard
+from holdfast.core.job.constructor_checks import Notice
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -21,8 +21,8 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.constructions import trained
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Edit, Remove, Set
 
 TRAINER = "trl.trainer.sft_trainer.SFTTrainer"
 SETTINGS = ("packing", "padding_free", "max_length")

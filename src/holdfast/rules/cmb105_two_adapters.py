@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import versioned_callee
 from holdfast.catalog.calls.constructions import refusals
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document, Remove
 
 ADAPT = "peft.get_peft_model"
 ARGUMENT = "peft_config"

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from math import inf
 
 from holdfast.catalog.calls.own_optimizer import has_own_optimizer
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_number
 
 KEY = "train.learning_rate"
 ADAPTIVE = ("adam", "adafactor", "lion", "rmsprop", "adagrad")

@@ -20,8 +20,8 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.schedules import FUNCTIONS, OWN, schedule_keywords
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KWARGS, TYPE = "train.lr_scheduler_kwargs", "train.lr_scheduler_type"
 READ_FROM = "4.40.2"

@@ -19,9 +19,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.schedules import OWN, WITHOUT_WARMUP
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.numbers import is_number
 
 KEY, STEPS = "train.warmup_steps", "train.max_steps"
 SHARES = "5.0.0"

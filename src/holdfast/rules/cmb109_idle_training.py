@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.own_optimizer import has_own_optimizer
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_number
 
 RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.max_steps"
 ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"

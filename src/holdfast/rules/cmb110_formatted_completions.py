@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import trainer_of_trl
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KEY, FUNCTION = "train.completion_only_loss", "trainer.formatting_func"
 

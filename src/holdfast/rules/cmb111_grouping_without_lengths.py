@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits, names_of
 from holdfast.catalog.calls.commands import calls_of
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Remove, Unknown
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Remove, Unknown
 
 CONFIGS = frozenset({"CPOConfig", "DPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig", "TPOConfig"})
 STRATEGY, GROUPED = "train_sampling_strategy", "group_by_length"

@@ -20,9 +20,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.catalog.models.base_models import rows_are_raw, trainer_of_trl
-from holdfast.core.document import Document, Remove
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 READ: Final = "1.16.0"
 """The release that it was tried with."""

@@ -28,11 +28,11 @@ from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.formats import ColumnSettings, holds_no_messages, judge, recognise
 from holdfast.catalog.formats.preparing import PREPARING
 from holdfast.catalog.models.base_models import path_of, trainer_of_trl
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.methods import Method
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct, Type
 
 ColumnTypes = Mapping[str, Type | None]
 TRIED = "1.8.0"

@@ -15,9 +15,9 @@ There is no automatic fix.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 PARTS = ("dataset.split", "dataset.eval_split", "dataset.config")
 """Keys that ask for a part of the data."""

@@ -16,9 +16,9 @@ The fix is unsafe: it adds `split="train"`, which exists in a dataset of one fil
 import re
 from collections.abc import Iterator
 
-from holdfast.core.calls import CallResult
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import ABSENT, Document, Set
 
 # Methods that return a dictionary if they are called on one.
 WHOLE = re.compile(

@@ -14,8 +14,8 @@ There is no automatic fix: only you know how many rows you meant.
 import re
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 NUMBER = r"(-?[\d_]+)(%?)"
 PART = re.compile(rf"\w+(?:\.\w+)*(?:\[(?:{NUMBER})?:(?:{NUMBER})?\])?(?:\([^)]*\))?", re.ASCII)

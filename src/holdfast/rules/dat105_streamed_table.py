@@ -15,9 +15,9 @@ There is no automatic fix: `take(500)` and `skip(500)` divide a stream, and its 
 from collections.abc import Iterator
 
 from holdfast.catalog.data.only_load import LOAD, only_load
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 TABLE_ONLY = ("train_test_split", "select", "sort")
 SERIAL = ("map", "filter")

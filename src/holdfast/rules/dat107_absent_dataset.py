@@ -16,11 +16,11 @@ The fix is unsafe: it writes the nearest existing name, if one is clearly the ne
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import clearly_nearest, finding, nearest_instead, once, repositories
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:

@@ -15,11 +15,11 @@ decides.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, once, repositories
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 HOW = {
     "auto": "ask for access on its page, which grants it at once, and log in with that account",

@@ -13,10 +13,10 @@ There is no automatic fix: only you know which configuration you meant.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, once, some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from holdfast.catalog.references import found_references, key_beside, some_of
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document, Set
 
 NAMES = ("dataset.config", "name", "config_name", "dataset_config")
 NEAR = 0.8

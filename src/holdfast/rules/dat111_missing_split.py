@@ -17,11 +17,11 @@ from collections.abc import Container, Iterator, Sequence
 
 from holdfast.catalog.data.slices import ALL, read_slices
 from holdfast.catalog.references import found_references, key_beside, some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
-from holdfast.core.text import Place
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 NAMES = ("split", "dataset_train_split", "dataset.split")
 POSITION = 4

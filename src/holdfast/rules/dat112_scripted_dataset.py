@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.references import finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 RETIRED = "4.0.0"
 

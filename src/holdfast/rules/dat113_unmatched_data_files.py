@@ -19,11 +19,11 @@ from fnmatch import fnmatchcase
 from itertools import filterfalse
 
 from holdfast.catalog.references import finding, found_references, is_there, key_beside, some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 WILD = "*?["
 PAPERS = (".md", ".gitattributes", ".gitignore", "license")

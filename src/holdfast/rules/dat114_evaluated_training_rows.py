@@ -22,9 +22,9 @@ from typing import Any
 
 from holdfast.catalog.data.only_load import LOAD
 from holdfast.catalog.data.slices import overlap, read_slices
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
 
 ROLES = frozenset({"train_dataset", "eval_dataset"})
 PARAMETERS = ("path", "name", "data_dir", "data_files", "split")

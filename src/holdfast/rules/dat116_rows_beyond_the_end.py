@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from holdfast.catalog.data.only_load import KEEPING_ROWS, is_named_by, only_load
 from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.references import found_references
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, parse_key
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
-from holdfast.core.scenario import CHOSEN
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, parse_key
+from holdfast.core.job.scenario import CHOSEN
 
 SELECTS = re.compile(rf"{KEEPING_ROWS}\.select")
 RANGE = re.compile(r"range\(\s*(?:\d[\d_]*\s*,\s*)?(\d[\d_]*)\s*\)")

@@ -19,12 +19,12 @@ from typing import Any
 from holdfast.catalog.data.only_load import KEEPING_ROWS, is_named_by, only_load
 from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.references import found_references
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_number
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_number
 
 SPLITS = re.compile(rf"{KEEPING_ROWS}\.train_test_split")
 USUAL = 0.25

@@ -17,10 +17,10 @@ There is no automatic fix: use more rows, a smaller batch or fewer accumulation 
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_count
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import JOB_FILES, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_count
 
 METHODS = ("sft", "dpo", "reward", "kto")
 SIZE, ACCUMULATED, DROPS = "per_device_train_batch_size", "gradient_accumulation_steps", "dataloader_drop_last"

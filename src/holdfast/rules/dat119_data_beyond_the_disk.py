@@ -16,10 +16,10 @@ Data that is already cached is counted again, so this is a warning.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Machine, Split
-from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, Machine, Split
+from holdfast.core.check.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 GB = 1_000_000_000
 

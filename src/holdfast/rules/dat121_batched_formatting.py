@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import LocalName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.document import Document
 
 KEY = "trainer.formatting_func"
 SPELLED = {"list": "a list", "dict": "a record"}

@@ -18,9 +18,9 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.data.only_load import LOAD
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 NAMED = "train.dataset_name"
 FORMATS = {

@@ -17,10 +17,10 @@ There is no automatic fix.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, stands
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.reference import DataFiles, Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import DataFiles, Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:

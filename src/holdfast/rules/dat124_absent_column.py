@@ -16,12 +16,12 @@ There is no automatic fix.
 from collections.abc import Iterator, Mapping, Sequence
 
 from holdfast.catalog.data.first_calls import loading_call, severity_by_rows
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
-from holdfast.core.reference import DataFiles, Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import DataFiles, Lookup, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.text.nearest import nearest
 
 NAMING: Mapping[str, tuple[str, ...]] = {
     "map": ("remove_columns", "input_columns"),

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.data.first_calls import IN_MEMORY, loading_call, severity_by_rows
-from holdfast.core.calls import Call, LocalName
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
-from holdfast.core.reference import DataFiles, Lookup, Reference
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import DataFiles, Lookup, Reference
+from holdfast.core.job.calls import Call, LocalName
+from holdfast.core.job.document import Document
+from holdfast.core.text.nearest import nearest
 
 METHODS: Final = frozenset({"map", "filter"})
 FUNCTION: Final = "function"

@@ -17,10 +17,10 @@ There is no automatic fix: only you know which part of the data you meant.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hidden import untracked
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
+from holdfast.core.job.hidden import untracked
 
 DATA: Final = frozenset({"train_dataset", "eval_dataset"})
 HALVES: Final = ("train", "test")

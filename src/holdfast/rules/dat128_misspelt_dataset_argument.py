@@ -16,10 +16,10 @@ The fix is unsafe because the nearest name is a guess.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Rename
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Rename
+from holdfast.core.text.nearest import nearest
 
 OWN: Final = frozenset(
     {"cache_dir", "config_kwargs", "data_dir", "data_files", "download_config", "download_mode", "features", "field"}

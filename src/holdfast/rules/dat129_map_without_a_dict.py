@@ -16,9 +16,9 @@ There is no automatic fix. Return a dict of columns: `return {"text": text}`.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.calls import Call, LocalName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, LocalName
+from holdfast.core.job.document import Document
 
 FUNCTION: Final = "function"
 SPELLED: Final[Mapping[str, str]] = {"list": "a list", "number": "a number", "text": "a text"}

@@ -16,9 +16,9 @@ The fix is safe: `remove_unused_columns=False` keeps all columns, which such a c
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.calls import Call, CallResult, LocalName
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult, LocalName
+from holdfast.core.job.document import Document, Set
 
 KEY: Final = "train.remove_unused_columns"
 COLLATOR: Final = "trainer.data_collator"

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.catalog.data.mixing import split_number
-from holdfast.core.document import Document, Unknown
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.nearest import nearest
-from holdfast.core.numbers import is_count, is_number
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.numbers import is_count, is_number
 
 LARGEST: Final = 1e100
 """Larger weights count as this one, so that their sums are finite."""

@@ -15,9 +15,9 @@ There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps labels, and
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.calls import Call, CallResult, LocalName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult, LocalName
+from holdfast.core.job.document import Document
 
 COLLATOR: Final = "trainer.data_collator"
 OVERWRITES: Final = "transformers.DataCollatorForLanguageModeling"

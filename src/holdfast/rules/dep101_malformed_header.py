@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.notebook import is_notebook
-from holdfast.core.text import Place
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.text.places import Place
+from holdfast.core.text.toml_text import parse_toml
 
 OPENING, CLOSING = "# /// script", "# ///"
 # A requirement whose comparison is spelled as no tool spells it: `trl=>1.0`, `trl=1.0`.

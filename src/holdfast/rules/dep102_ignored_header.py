@@ -14,10 +14,10 @@ There is no automatic fix: the header is a comment, and the lines below it must 
 import re
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.notebook import is_notebook
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.text.places import Place
 
 OPENING = "# /// script"
 ALIKE = re.compile(r"\s*#\s*/{2,4}\s*[Ss]cript\s*")

@@ -16,12 +16,12 @@ import tomllib
 from collections.abc import Iterator
 from itertools import filterfalse
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
-from holdfast.core.script_header import find_header
-from holdfast.core.text import LineIndex, Place
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.environment.script_header import find_header
+from holdfast.core.job.document import Document
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.places import LineIndex, Place
+from holdfast.core.text.toml_text import parse_toml
 
 KNOWN = ("dependencies", "requires-python", "tool")
 

@@ -21,10 +21,10 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.environment.packages import REQUIREMENTS, providers
 from holdfast.catalog.environment.stated import known_installed, stated_requirements
-from holdfast.core.calls import Import
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.notebook import is_notebook
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Import
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job.notebook import is_notebook
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ display.
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 MEANT = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pil": "pillow", "cv2": "opencv-python"}
 

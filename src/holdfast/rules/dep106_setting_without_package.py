@@ -20,9 +20,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.catalog.environment.stated import declared_names, known_installed, stated_requirements
 from holdfast.catalog.trl_rewards import MATHEMATICAL
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import Document, Set
 
 TRACKERS = {"trackio": ("trackio",), "wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardx")}
 TRACKERS |= {"mlflow": ("mlflow",), "swanlab": ("swanlab",), "comet_ml": ("comet-ml",)}

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from holdfast.catalog.environment.packages import REQUIREMENTS
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 class ResolvedVersions(Protocol):

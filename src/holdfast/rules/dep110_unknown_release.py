@@ -19,8 +19,8 @@ from packaging.version import InvalidVersion, Version
 
 from holdfast.catalog.api import released
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document) -> Iterator[Finding]:

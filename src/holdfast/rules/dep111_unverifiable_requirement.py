@@ -19,8 +19,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import packages
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 RELEASE = re.compile(r"v\d+(\.\d+)+")
 FIXED = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*")

@@ -16,9 +16,9 @@ matching build. Alternatively, tell uv what the build needs: `[tool.uv.extra-bui
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, load_packages
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.script_header import find_header
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.environment.script_header import find_header
+from holdfast.core.job.document import Document
 
 OTHER_BUILDS = ("extra-build-dependencies", "no-build-isolation", "find-links", "[tool.uv.sources")
 

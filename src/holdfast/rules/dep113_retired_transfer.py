@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 VARIABLE = "environment.variables.HF_HUB_ENABLE_HF_TRANSFER"
 RETIRED = "1.0.0"

@@ -22,9 +22,9 @@ from typing import Any
 
 from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.catalog.environment.stated import declared_names
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 TOOLS = ("cmake", "ninja")
 LOOKING = "shutil.which"

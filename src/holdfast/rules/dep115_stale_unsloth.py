@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.requirement import Requirement
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.environment.requirement import Requirement
+from holdfast.core.job.document import Document
 
 # What unsloth 2026.10.9 takes at most.
 HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "datasets": Version("4.99")}

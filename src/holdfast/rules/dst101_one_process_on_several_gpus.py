@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.catalog.hub.sent_words import words_given
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 SCRIPTS = re.compile(r"(^|/)trl/scripts/(sft|dpo|grpo|kto|rloo|reward)\.py$")
 TRL = re.compile(r"trl(\W|$)", re.IGNORECASE)

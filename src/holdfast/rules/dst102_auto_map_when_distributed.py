@@ -15,8 +15,8 @@ The fix is safe: without `device_map`, the config decides where the model goes.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 MAP = "model.device_map"
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")

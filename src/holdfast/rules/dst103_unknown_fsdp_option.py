@@ -18,8 +18,8 @@ from itertools import filterfalse
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KEY = "train.fsdp"
 ALWAYS = frozenset({"full_shard", "shard_grad_op", "auto_wrap", "offload"})

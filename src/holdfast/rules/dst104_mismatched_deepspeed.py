@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.core.api import REQUIRED
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Set, Unknown
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.api import REQUIRED
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Set, Unknown
 
 KEY = "train.deepspeed"
 AUTO = "auto"

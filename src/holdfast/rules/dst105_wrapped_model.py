@@ -13,10 +13,10 @@ There is no automatic fix: pass the unwrapped model to the trainer, and start wi
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 MODEL = "trainer.model"
 WRAPPERS = ("DataParallel", "DistributedDataParallel")

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.models.model_settings import set_to, written_at
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "model.device_map"
 WAYS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})

@@ -14,8 +14,8 @@ The fix is safe: checkpointing without reentrance computes the same.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KWARGS, UNUSED = "train.gradient_checkpointing_kwargs", "train.ddp_find_unused_parameters"
 

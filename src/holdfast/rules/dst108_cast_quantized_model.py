@@ -15,9 +15,9 @@ There is no automatic fix: remove the call, and set the dtype in `from_pretraine
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call, CallResult, LibraryName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult, LibraryName
+from holdfast.core.job.document import Document
 
 LOADS = ".from_pretrained"
 CASTS = frozenset({"half", "float"})

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from holdfast.catalog.hub.flavors import Flavor
 from holdfast.catalog.hub.named_flavor import flavor_named
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_count
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import backend_of
+from holdfast.core.text.numbers import is_count
 
 SHARING = ("vllm", "sglang")
 

@@ -17,10 +17,10 @@ There is no automatic fix. Start the script with its launcher, or read the varia
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.launchers import wanted_launcher
-from holdfast.core.backends import HF_JOBS, backend_of
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import HF_JOBS, backend_of
+from holdfast.core.text.places import Place
 
 KEY = "environment.variables"
 LAUNCHED = ("where.processes", "where.world_size", "where.nodes")

@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.nearest import nearest
 
 MIXED_PRECISION: Final = "where.mixed_precision"
 PRECISIONS: Final = ("no", "fp16", "bf16", "fp8")

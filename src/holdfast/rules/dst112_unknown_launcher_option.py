@@ -15,8 +15,8 @@ There is no automatic fix: the option may belong to the script, and must then fo
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.launcher_options import OPTIONS
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "launch.unknown_options"
 

@@ -15,8 +15,8 @@ There is no automatic fix.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "launch.misspelt"
 

@@ -17,9 +17,9 @@ There is no automatic fix: the nearest name is a guess.
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.environment.accelerate_file import DISTRIBUTED, HERE, KEYS
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.nearest import nearest
 
 KEY = "launch.accelerate"
 KIND = "distributed_type"

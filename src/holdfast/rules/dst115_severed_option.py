@@ -14,8 +14,8 @@ There is no automatic fix: end the previous line with a backslash, and put nothi
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "launch.severed"
 

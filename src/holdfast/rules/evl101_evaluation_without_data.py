@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.constructions import refusals
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Set
 
 HOLD_OUT = Fix("hold out a tenth of the rows", (Set("dataset.eval_fraction", 0.1),), safe=False)
 

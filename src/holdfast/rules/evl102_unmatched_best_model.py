@@ -27,8 +27,8 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits
 from holdfast.catalog.calls.constructions import Construction, refusals
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import ABSENT, Document, Remove, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Remove, Set
 
 SAVE, EVAL = "train.save_strategy", "train.eval_strategy"
 SAVE_STEPS, EVAL_STEPS = "train.save_steps", "train.eval_steps"

@@ -19,9 +19,9 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.constructions import Construction, as_handed_on, constructions
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document, Set
 
 CALLBACK = "EarlyStoppingCallback"
 LENIENT = "4.49.0"  # from here on it does without `load_best_model_at_end`

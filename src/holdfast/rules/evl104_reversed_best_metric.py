@@ -14,8 +14,8 @@ The fix is safe: without `greater_is_better`, the trainer decides by the metric'
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 KEY, METRIC = "train.greater_is_better", "train.metric_for_best_model"
 LESS = ("loss", "perplexity")

@@ -15,9 +15,9 @@ The fix is unsafe: it writes the only metric that the function returns, and only
 from collections.abc import Collection, Iterator, Mapping
 
 from holdfast.catalog.calls.own_trainers import measures_as_library
-from holdfast.core.calls import Call, LocalName
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, LocalName
+from holdfast.core.job.document import Document, Set
 
 KEY = "train.metric_for_best_model"
 BEST = "train.load_best_model_at_end"

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.constructions import Construction, as_handed_on, constructions
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document, Set
 
 NAMES = ("eval_strategy", "evaluation_strategy")  # the present name, and the one before transformers 4.41
 

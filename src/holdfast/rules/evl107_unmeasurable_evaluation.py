@@ -17,10 +17,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holdfast.catalog.metrics import METRICS, OF_ANSWERS, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.nearest import nearest
 
 
 def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[str, str]) -> Iterator[Finding]:

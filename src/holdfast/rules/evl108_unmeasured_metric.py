@@ -16,8 +16,8 @@ The fix is unsafe: to compute the metric, the model writes answers at each evalu
 from collections.abc import Iterator
 
 from holdfast.catalog.metrics import EVALUATED, MEASURED, OF_ANSWERS
-from holdfast.core.document import Document, Remove, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove, Set
 
 KEY, DIRECTION = "samples.metric", "early_stopping.greater_is_better"
 STOPPING, CHOOSING = "early_stopping.metric", "train.metric_for_best_model"

@@ -15,9 +15,9 @@ There is no automatic fix: the name is yours to choose.
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.repositories import is_repository
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 FAULT = "is not a name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
 

@@ -15,9 +15,9 @@ token leaves this machine. On this machine, `hf auth login` saves a token.
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.backends import backend_of
 
 PUSH, SECRETS = "output.push_to", "environment.secrets"
 

@@ -19,11 +19,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.core.document import Document, Key, Unknown, leaves, render_key
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.notebook import is_notebook
-from holdfast.core.redact import is_random, is_secret, redact
-from holdfast.core.text import LineIndex
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document, Key, Unknown, leaves, render_key
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.text.places import LineIndex
+from holdfast.core.text.redact import is_random, is_secret, redact
 
 # The pattern begins with literal letters, so that a long text is searched quickly.
 TOKEN = re.compile(r"hf_(?<!\whf_)[A-Za-z0-9]{20,}\b")

@@ -16,8 +16,8 @@ for pending pushes. Pushes during training fail silently; this one raises an err
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 PUSH = "train.push_to_hub"
 # Names of calls that put files into a repository; a function of the script with such a name also counts.

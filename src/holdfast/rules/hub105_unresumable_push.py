@@ -17,8 +17,8 @@ needs, which takes more time and space.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 STRATEGY = "train.hub_strategy"
 DOWNLOADS = ("snapshot_download", "hf_hub_download")

@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.core.document import Document, Unknown
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.hidden import plain
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.hidden import plain
 
 STARTING = ("run_job", "run_uv_job", "create_scheduled_job", "create_scheduled_uv_job")
 NAME = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")

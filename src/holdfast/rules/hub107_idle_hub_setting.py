@@ -15,8 +15,8 @@ The fix is unsafe: the setting implies a push, but the push makes something publ
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 SETTINGS = ("hub_model_id", "hub_strategy", "hub_revision", "hub_always_push")
 PUSHING = ("push_to_hub", "upload_folder(", "upload_large_folder(")

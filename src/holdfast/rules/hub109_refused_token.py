@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
 from holdfast.catalog.references import finding, stands
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Account, PushTarget
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(

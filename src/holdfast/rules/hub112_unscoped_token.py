@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refused_pushes
 from holdfast.catalog.hub.push_examples import job_case, refused_cases, script_case
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Finding, Rule, Severity
-from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup
+from holdfast.core.check.finding import ANY_KIND, Finding, Rule, Severity
+from holdfast.core.check.hub import Account, PushTarget
+from holdfast.core.check.reference import Lookup
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:

@@ -16,10 +16,10 @@ or push the model elsewhere.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import call_of, finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 WISHES = ("hub_private_repo", "private")
 ON = (True, "True", "true")

@@ -15,10 +15,10 @@ There is no automatic fix: push to another repository, or delete the old files f
 from collections.abc import Container, Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, once
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import ABSENT, Document
 
 ADAPTER = "adapter_config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")

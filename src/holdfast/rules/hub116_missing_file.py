@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from holdfast.catalog.references import call_of, finding, found_references, is_there, key_beside
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 RAISES = ("hf_hub_download", "from_pretrained")
 WILD = "*?["

@@ -16,11 +16,11 @@ There is no automatic fix: another revision holds other files.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import key_beside, repositories, some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 REVISIONS = ("revision", "model_revision", "model.revision")
 

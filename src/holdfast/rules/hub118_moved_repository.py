@@ -14,11 +14,11 @@ The fix is safe: the new name is the same repository.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, renaming, repositories
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(

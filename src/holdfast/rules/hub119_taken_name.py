@@ -13,10 +13,10 @@ The fix is unsafe: with `exist_ok=True` the program continues with the existing 
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import call_of, finding, found_references
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.hub import PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import ABSENT, Document, Set
 
 ALLOWS = "exist_ok"
 

@@ -16,11 +16,11 @@ repository.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import clearly_nearest, finding, found_references, nearest_instead, once
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(

@@ -17,12 +17,12 @@ from typing import Any
 
 from holdfast.catalog.environment.stated import passed_secrets
 from holdfast.catalog.references import finding, once, repositories
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.backends import backend_of
 
 SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
 

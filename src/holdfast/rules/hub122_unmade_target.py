@@ -15,10 +15,10 @@ by default.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import call_of, finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 NEEDING = ("upload_file", "upload_folder", "create_commit")
 # Words that may create a repository in a way that the calls do not show.

@@ -20,9 +20,9 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.import_failures import ImportFailure, import_failures
-from holdfast.core.calls import Import
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Import
+from holdfast.core.job.document import Document
 
 LIKELY = frozenset({"requests", "vllm", "liger-kernel"})
 """Packages that other packages often install, so that the requirements do not show their absence."""

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.imports import Absence, absences
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.catalog.api import Api, packages
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 LIBRARIES: Final = ("trl", "transformers")
 ENDINGS: Final = ("Trainer", "Config", "TrainingArguments")

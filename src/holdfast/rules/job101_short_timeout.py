@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.backends import BACKEND_KEY, BackendCapabilities, backend_of
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import BACKEND_KEY, BackendCapabilities, backend_of
 
 # Far less than any run was seen to need: 4.5 s to import TRL from a warm cache and 4 ms a step, for a model of one
 # layer and eight hidden units on a batch of one short row.

@@ -13,8 +13,8 @@ There is no automatic fix: set the variable (`export NAME=…`), or remove the n
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, variables: frozenset[str]) -> Iterator[Finding]:

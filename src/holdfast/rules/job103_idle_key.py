@@ -13,10 +13,10 @@ There is no automatic fix: removing the key would drop what you asked for. Do it
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import BackendCapabilities, backend_of
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.core.trackers import TRACKER_KEYS
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.job.trackers import TRACKER_KEYS
+from holdfast.core.run.backends import BackendCapabilities, backend_of
 
 # Why a key has no effect.
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document
 
 
 def check(job: Document) -> Iterator[Finding]:

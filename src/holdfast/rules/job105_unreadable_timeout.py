@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.hub.jobs import submissions, timeout_s
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 PART = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)(?:ec|in|r|ay|econd|inute|our)?s?(?![a-z])", re.IGNORECASE)
 UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))

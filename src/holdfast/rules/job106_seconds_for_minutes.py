@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.numbers import is_number
 
 START_S = 60  # starting a container or installing an environment alone takes longer
 LIKELY_MINUTES = 10

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 
 from holdfast.catalog.hub.flavors import flavors_made, gone_flavors, load_flavors
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.backends import backend_of
+from holdfast.core.text.nearest import nearest
 
 NEAR = 0.8  # `a10g-larg` and `A100_large` are near a flavor, `b300x8` is not: it may be new
 

@@ -15,8 +15,8 @@ There is no automatic fix: write the code into a file beside this one, and pass 
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import UV, submissions
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document) -> Iterator[Finding]:

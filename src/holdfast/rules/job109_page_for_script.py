@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import UV, submissions
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 GITHUB = re.compile(r"^https?://(?:www\.)?github\.com/([^/]+/[^/]+)/blob/([^?#]+)")
 HUB = re.compile(r"^(https?://(?:huggingface\.co|hf\.co)/[^?#]+?)/blob/([^?#]+)")

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 BARE = re.compile(r"^(?:docker\.io/)?(?:library/)?(python|debian|ubuntu|alpine|nvidia/cuda)(?::[^/]*)?$")
 STARTERS = ("uv", "uvx")

@@ -17,8 +17,8 @@ from shlex import quote
 
 from holdfast.catalog.hub.jobs import IMAGES, Submission, submissions
 from holdfast.catalog.hub.sent_words import words_given
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 OPERATORS = frozenset({"&&", "||", "|", ";", ">", ">>", "<", "2>&1", "&"})
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash"})

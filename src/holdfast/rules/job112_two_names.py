@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.hub.jobs import UV, Submission, submissions
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document, Set
 
 TAKEN = "/data"
 FREE = "/inputs"

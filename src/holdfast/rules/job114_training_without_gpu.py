@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from holdfast.catalog.hub.flavors import Flavor
 from holdfast.catalog.hub.jobs import UV, Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document
 
 NEEDS_GPU = frozenset({"vllm", "unsloth", "flash-attn", "deepspeed"})
 TRAINS = frozenset({"trl"})

@@ -14,9 +14,9 @@ The fix is safe: it adds a missing `@` to a preset. Other texts have no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.schedule import WORDS, is_cron
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.schedule import WORDS, is_cron
 
 SCHEDULED = frozenset({"create_scheduled_job", "create_scheduled_uv_job"})
 

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 TABLE = "[tool.hf-jobs]"
 FOR_JOBS = re.compile(rf"^#\s*{re.escape(TABLE)}", re.MULTILINE)

@@ -15,10 +15,10 @@ warning.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import Link
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Link
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 GONE = (404, 410)
 CLOSED = (401, 403)

@@ -12,10 +12,10 @@ The fix is unsafe: it writes the nearest name, and you may mean another backend.
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import BACKEND_KEY, LOCAL, SLURM, offered
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL, SLURM, offered
+from holdfast.core.text.nearest import nearest
 
 
 def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:

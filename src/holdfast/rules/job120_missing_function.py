@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from holdfast.catalog.trl_rewards import TRL_REWARDS
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.nearest import nearest
 
 MAP, REWARDS, TEMPLATE = "dataset.map", "rewards", "model.chat_template"
 

@@ -17,8 +17,8 @@ different training.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.document import Document, Remove, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove, Set
 
 FOUR, EIGHT = "quantization.load_in_4bit", "quantization.load_in_8bit"
 COMPUTE, STORAGE = "quantization.bnb_4bit_compute_dtype", "quantization.bnb_4bit_quant_storage"

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_rooted
 from holdfast.catalog.models.base_models import GENERATING, Base, base_of, is_plain, uses_own_tokenizer
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.job.document import Document
 
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
 WEIGHTS = {

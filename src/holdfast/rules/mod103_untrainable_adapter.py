@@ -14,8 +14,8 @@ The fix is unsafe: removing `sync_ref_model` changes the training.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 TARGETS, LAYERS, SYNC = "peft.target_modules", "peft.layers_to_transform", "train.sync_ref_model"
 

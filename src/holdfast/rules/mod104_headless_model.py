@@ -15,9 +15,9 @@ the right class itself.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import GENERATING
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job.methods import Method
 
 FULL = "0.27.0"
 

@@ -20,9 +20,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.environment.packages import REQUIREMENTS, installed
 from holdfast.catalog.environment.stated import declared_names, known_installed, stated_requirements
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 FORMAT = {"tokenizer.model", "spiece.model"}
 READERS = ("sentencepiece", "protobuf")

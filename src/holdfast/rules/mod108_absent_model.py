@@ -18,11 +18,11 @@ from dataclasses import replace
 
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.references import clearly_nearest, finding, found_references, nearest_instead, once
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:

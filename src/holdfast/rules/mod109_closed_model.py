@@ -15,11 +15,11 @@ the job will have. Models derived from it by others are often open.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 ASK = {
     "auto": "ask for access on its page, which grants it at once, and log in with that account",

@@ -18,9 +18,9 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import Base, base_of, is_plain
 from holdfast.catalog.models.model_types import known_since, knows
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:

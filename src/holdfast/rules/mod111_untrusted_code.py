@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import Base, base_of, is_plain, trusts_code
 from holdfast.catalog.models.model_types import knows
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:

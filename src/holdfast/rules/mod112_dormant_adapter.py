@@ -17,9 +17,9 @@ before.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import LOADER, trainer_of_trl
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document, Set
 
 LOADERS = ("peft.PeftModel", "peft.AutoPeftModelFor")
 NAMED = 2  # the model and the name of the adapter; other positional arguments are not read

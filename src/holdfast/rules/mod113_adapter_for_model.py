@@ -16,9 +16,9 @@ There is no automatic fix. To continue training the adapter, load its base, and 
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import base_of, is_plain, trainer_of_trl
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 ADAPTER = "adapter_config.json"
 

@@ -15,11 +15,11 @@ There is no automatic fix: load a merged model with `AutoModelForCausalLM` alone
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, found_references, is_there, once
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 ADAPTER = "adapter_config.json"
 

@@ -18,10 +18,10 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.references import finding, found_references, once, some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 CONFIG, DROPS = "peft.LoraConfig", "0.14.0"
 # Values that are saved beside the settings, and are not arguments in every release.

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import base_of, is_plain
 from holdfast.catalog.references import some_of
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 WHOLE = "model.safetensors"
 

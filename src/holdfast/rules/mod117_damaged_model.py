@@ -15,9 +15,9 @@ There is no automatic fix: download or copy the file again.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import base_of, is_plain
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, model: ModelFacts) -> Iterator[Finding]:

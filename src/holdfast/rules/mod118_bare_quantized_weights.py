@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.models.base_models import adapts, base_of
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 FROZEN = {"bitsandbytes": "bitsandbytes", "gptq": "GPTQ", "awq": "AWQ"}
 

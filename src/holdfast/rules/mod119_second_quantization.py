@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.models.base_models import Base, base_of, quantization_class
-from holdfast.core.document import Document, Remove
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 OURS, CLASS = "bitsandbytes", "BitsAndBytesConfig"
 # Methods for which transformers refuses bitsandbytes' settings; it ignores methods that it does not know.

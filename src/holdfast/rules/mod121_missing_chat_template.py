@@ -17,10 +17,10 @@ plain text.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import base_of, is_conversational, rows_are_raw, writes_as_saved
-from holdfast.core.columns import STRING, ListOf, Struct
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING, ListOf, Struct
 
 TEMPLATE = "train.chat_template_path"
 # Without one of these files, transformers makes another tokenizer, which MOD102 reports.

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import base_of, writes_as_saved
 from holdfast.catalog.models.chat_templates import is_mended, marks_assistant
-from holdfast.core.document import Document, Remove
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 ONLY, TEMPLATE = "train.assistant_only_loss", "train.chat_template_path"
 

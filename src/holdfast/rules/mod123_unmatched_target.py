@@ -23,10 +23,10 @@ from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key,
 from holdfast.catalog.models.lora_targets import Targets, ends_of, modules_of, named_in_text
 from holdfast.catalog.models.model_types import load_model_types
 from holdfast.catalog.references import some_of
-from holdfast.core.document import Document, Unknown
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.nearest import nearest
 
 NEAR = 0.75
 """The least likeness of two names of modules, from 0 to 1, of which one may be a misspelling: `v_prj` of `v_proj`, not of `c_attn`."""

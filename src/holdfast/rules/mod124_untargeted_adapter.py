@@ -17,9 +17,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.models.adapter_settings import adapter_settings
 from holdfast.catalog.models.base_models import Base, base_of, lora_key
 from holdfast.catalog.models.model_types import is_of_table, load_model_types
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 TARGETS, PARAMETERS = "target_modules", "target_parameters"
 

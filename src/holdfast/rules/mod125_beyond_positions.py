@@ -19,9 +19,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.models.base_models import Base, base_of
 from holdfast.catalog.models.positions import TABLES, positions_of
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.facts import ModelFacts, Positions
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts, Positions
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Set
 
 KEY, METHODS = "train.max_length", ("sft", "dpo", "kto", "reward")
 

@@ -21,9 +21,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.catalog.models.chat_templates import token_number, token_text
 from holdfast.catalog.models.vocabulary import pads_batches, vocabulary_size
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 # Methods whose trainers pad rows with the tokenizer's token before the model sees them.
 PADDING = ("sft", "dpo", "kto", "reward")

@@ -20,10 +20,10 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import arguments_of
 from holdfast.catalog.models.base_models import base_of, is_conversational, rows_are_raw, uses_own_tokenizer
 from holdfast.catalog.models.chat_templates import ends_of_turn, token_number, token_text
-from holdfast.core.columns import STRING, ListOf, Struct
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.rows.columns import STRING, ListOf, Struct
 
 END = "train.eos_token"
 

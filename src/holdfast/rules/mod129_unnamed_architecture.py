@@ -21,9 +21,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain
 from holdfast.catalog.models.model_types import knows
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 FIRST = "1.0.0"
 LOAD = "trl loads by its name alone; load it with `AutoModelForCausalLM.from_pretrained`"

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import Base, base_of, is_plain
 from holdfast.catalog.models.model_types import TRANSFORMERS, is_of_table, load_model_types
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 CAUSAL, SCORING = "AutoModelForCausalLM", "AutoModelForSequenceClassification"
 

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.catalog.models.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
 from holdfast.catalog.models.vision import is_vision
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 PROCESSORS = {"processor_config.json", "preprocessor_config.json"}
 

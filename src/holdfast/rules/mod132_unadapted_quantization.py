@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.models.base_models import LOADER, adapts
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
 
 TRAINERS = {f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO", "ORPO", "CPO")}
 TRAINERS |= {"transformers.Trainer", "transformers.Seq2SeqTrainer"}

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from holdfast.catalog.models.adapter_settings import adapter_targets
 from holdfast.catalog.models.base_models import lora_key
 from holdfast.catalog.models.lora_targets import ALL_LINEAR, named_in_text
-from holdfast.core.document import Document, Set, Unknown
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Set, Unknown
 
 TARGETS = "target_modules"
 MISSPELT = frozenset({"all_linear", "all_linears", "all-linears", "all linear", "alllinear"})

@@ -18,9 +18,9 @@ from typing import Any, Final
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import all_since
 from holdfast.catalog.models.base_models import base_of
-from holdfast.core.document import Document, Set
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KEY: Final = "train.router_aux_loss_coef"
 TRIED: Final = {"trl": "1.16.0", "transformers": "5.23.0"}

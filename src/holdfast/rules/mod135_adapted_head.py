@@ -20,8 +20,8 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.adapter_settings import adapter_targets
 from holdfast.catalog.models.base_models import lora_key
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 HEAD = "lm_head"
 METHODS = ("sft", "dpo", "kto", "grpo", "rloo")

@@ -18,9 +18,9 @@ from collections.abc import Container, Iterator
 
 from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.catalog.models.base_models import LOADER
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
 
 LOOP = re.compile(
     r"\bfor +(?:\w+ *, *)?(\w+) +in +[\w.]+\.(?:named_)?parameters\(\) *:\s+\1\.requires_grad(?: *= *False\b|_\((?:requires_grad *= *)?False\))"

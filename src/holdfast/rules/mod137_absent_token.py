@@ -18,9 +18,9 @@ from typing import Final
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
     "eos_token": {"sft": "0.17.0", "reward": "0.24.0"},

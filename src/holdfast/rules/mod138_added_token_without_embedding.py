@@ -24,10 +24,10 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.models.base_models import base_of
 from holdfast.catalog.models.chat_templates import token_text
 from holdfast.catalog.models.vocabulary import pads_batches, vocabulary_size
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.document import Document
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.document import Document
 
 ADDING: Final = ("add_special_tokens", "add_tokens")
 METHODS: Final = ("sft", "dpo", "kto", "reward")

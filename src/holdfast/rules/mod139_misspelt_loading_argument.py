@@ -17,9 +17,9 @@ The fix is unsafe because the nearest name is a guess. In `model_init_kwargs` th
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from holdfast.core.document import Document, Rename
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Rename
+from holdfast.core.text.nearest import nearest, plays_same_role
 
 NAMES: Final = frozenset(
     {"attn_implementation", "cache_dir", "device_map", "dtype", "id2label", "ignore_mismatched_sizes", "label2id"}

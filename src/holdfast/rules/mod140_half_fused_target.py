@@ -20,9 +20,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import all_since
 from holdfast.catalog.models.adapter_settings import adapter_targets
 from holdfast.catalog.models.base_models import adapts, base_of, lora_key, trusts_code
-from holdfast.core.document import Document, Set, Unknown
-from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Set, Unknown
 
 TARGETS: Final = "target_modules"
 TRIED: Final = {"peft": "0.19.1", "transformers": "5.23.0"}

@@ -20,10 +20,10 @@ is safe where it removes another setting that the machine does not support, beca
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.named_flavor import flavor_named
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document, Remove, Set
-from holdfast.core.facts import Gpu, Machine
-from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.check.facts import Gpu, Machine
+from holdfast.core.check.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document, Remove, Set
+from holdfast.core.run.backends import backend_of
 
 TF32, BF16, FP16, CPU = "train.tf32", "train.bf16", "train.fp16", "train.use_cpu"
 ATTENTION, DTYPE = "model.attn_implementation", "model.dtype"

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits
 from holdfast.catalog.calls.constructions import refusals
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 PAIRS = (("train.bf16", "train.fp16"), ("train.bf16_full_eval", "train.fp16_full_eval"))
 

@@ -16,9 +16,9 @@ The fix is unsafe: `fp16=True` is made for float32 weights, but they need twice 
 from collections.abc import Iterator
 
 from holdfast.catalog.models.model_settings import set_to, written_at
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import ABSENT, Document
 
 DTYPE, FP16 = "model.dtype", "train.fp16"
 HALF = ("float16", "half", "torch.float16", "torch.half")

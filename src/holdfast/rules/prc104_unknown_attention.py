@@ -15,8 +15,8 @@ The fix is safe: it corrects the spelling of `flash_attention_2`, `sdpa` or `eag
 from collections.abc import Iterator
 
 from holdfast.catalog.models.model_settings import set_to, written_at
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "model.attn_implementation"
 KNOWN = frozenset({"eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flex_attention"})

@@ -15,8 +15,8 @@ The fix is safe: it writes the correct name of the same type.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.model_settings import set_to, written_at
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "model.dtype"
 KNOWN = frozenset(

@@ -14,9 +14,9 @@ There is no automatic fix: swap the two calls.
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document
 
 PREPARE, ADAPT = "prepare_model_for_kbit_training", "get_peft_model"
 

@@ -16,8 +16,8 @@ their first argument.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 GONE = ("torch.cuda.amp", "torch.cpu.amp")
 NAMES = ("autocast", "GradScaler")

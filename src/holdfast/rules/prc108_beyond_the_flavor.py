@@ -19,9 +19,9 @@ from typing import Any
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.catalog.hub.named_flavor import flavor_named
 from holdfast.catalog.hub.sent_words import words_given
-from holdfast.core.document import Document
-from holdfast.core.facts import Gpu
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import Gpu
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 FLASH = ("flash_attention_2", "flash_attention_3")
 TRUE = (True, "true", "True", "1", "yes")

@@ -15,8 +15,8 @@ The fix is unsafe: half precision rounds more, although the trainer is configure
 
 from collections.abc import Iterator
 
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import ABSENT, Document, Set
 
 KEY = "quantization.bnb_4bit_compute_dtype"
 HALVES = {"train.bf16": "bfloat16", "train.fp16": "float16"}

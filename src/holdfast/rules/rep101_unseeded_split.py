@@ -14,9 +14,9 @@ The fix is safe: it uses the trainer's seed, 42, which gives one of the splits t
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set, Unknown
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set, Unknown
 
 DRAWING = ("shuffle", "train_test_split")
 # Calls that seed numpy, from which datasets draws if it gets no seed.

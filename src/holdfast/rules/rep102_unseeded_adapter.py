@@ -14,9 +14,9 @@ There is no automatic fix: call `transformers.set_seed(42)` first, or pass `peft
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinism")
 

@@ -17,9 +17,9 @@ their own: try first without `trust_remote_code`.
 import re
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 LOADING = ("from_pretrained", "pipeline")
 NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+", re.ASCII)

@@ -16,9 +16,9 @@ There is no automatic fix: replace the branch by a tag or a commit, such as `v1.
 import re
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 STARTING = ("run_uv_job", "create_scheduled_uv_job")
 BRANCH = re.compile(

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.requirement import Requirement
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.environment.requirement import Requirement
+from holdfast.core.job.document import Document, Set
 
 CHANGING = ("trl", "transformers", "peft", "datasets", "accelerate")
 BOUNDS = ("==", "<", "~=")

@@ -14,10 +14,10 @@ There is no automatic fix: set the seed at the beginning of the script.
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.notebook import is_notebook
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import is_notebook
 
 DRAWING = "peft.get_peft_model"
 SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinism")

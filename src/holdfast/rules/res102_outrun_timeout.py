@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.document import Document
-from holdfast.core.estimate import Interval, JobEstimate, exactly
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import Interval, JobEstimate, exactly
 
 KEY = "where.timeout"
 MINUTE_S = 60

@@ -14,9 +14,9 @@ There is no automatic fix. `holdfast plan` lists the hardware and the settings t
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.estimate import Interval, JobEstimate, exactly
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import Interval, JobEstimate, exactly
 
 KEY = "where.budget_usd"
 

@@ -16,10 +16,10 @@ optimizer, and an adapter's checkpoints are small.
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import LOCAL
-from holdfast.core.document import Document
-from holdfast.core.estimate import DiskNeed, JobEstimate, exactly
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import DiskNeed, JobEstimate, exactly
+from holdfast.core.run.backends import LOCAL
 
 GB = 1e9
 ONLY_MODEL = "train.save_only_model"

@@ -16,9 +16,9 @@ There is no automatic fix, because there may be other reasons for the flavor: it
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.estimate import CheaperHardware, Interval, JobEstimate, exactly
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import CheaperHardware, Interval, JobEstimate, exactly
 
 
 def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 REMOTE = re.compile(r"^(https?://|hf://)|^(huggingface\.co|hf\.co)/")
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set
 
 WORDS: Final = {"auto": True, "true": True, "yes": True, "false": False, "no": False, "none": None}
 LIKELY: Final = {"latest": True, "last": True}

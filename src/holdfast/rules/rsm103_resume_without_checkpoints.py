@@ -15,8 +15,8 @@ There is no automatic fix: either you want checkpoints (`save_strategy="steps"`)
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, trainings
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ The fix is unsafe: complete checkpoints take about three times the disk space.
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.resuming import given_checkpoint, is_training
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Remove
 
 ONLY = "train.save_only_model"
 

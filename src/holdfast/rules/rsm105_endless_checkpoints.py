@@ -14,8 +14,8 @@ cannot be restored.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
 
 KEY = "train.save_total_limit"
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.calls.kept_weights import KEEPS
 from holdfast.catalog.calls.resuming import is_training
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 KEY = "train.save_strategy"
 ENOUGH_STEPS = 100  # fewer are a test of the script, whose model is not needed

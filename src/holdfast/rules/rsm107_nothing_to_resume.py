@@ -19,10 +19,10 @@ from typing import Final
 
 from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.catalog.calls.resuming import checkpoint_key, checkpoint_place, given_checkpoint, is_training
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 STRATEGY, OUTPUT = "train.save_strategy", "train.output_dir"
 PACKAGES: Final = ("trl", "transformers")

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.calls.resuming import NAME, checkpoint_key
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set
 
 
 def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Finding]:

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE, ONLINE_TRAINERS
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.job.methods import ONLINE, ONLINE_TRAINERS
 
 FUNCTIONS = "trainer.reward_funcs"
 

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.own_rewards import KEY, own_rewards
-from holdfast.core.calls import LocalName
-from holdfast.core.document import Document
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.document import Document
 
 ALWAYS = ("prompts", "completions")
 ADDED = {"0.18.0": ("completion_ids",), "0.20.0": ("trainer_state",), "1.0.0": ("log_extra", "log_metric")}

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.given_rewards import given_rewards, rewards_place
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import Document
 
 KEY = "trainer.reward_funcs"
 MAKERS = frozenset({"get_soft_overlong_punishment", "get_cosine_scaled_reward", "get_repetition_penalty_reward"})

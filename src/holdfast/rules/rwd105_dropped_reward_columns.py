@@ -16,10 +16,10 @@ The fix is safe: these trainers are made for False.
 from collections.abc import Iterator
 
 from holdfast.catalog.given_rewards import given_rewards
-from holdfast.core.calls import Call, LocalName
-from holdfast.core.document import Document, Remove
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.methods import ONLINE_TRAINERS
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call, LocalName
+from holdfast.core.job.document import Document, Remove
+from holdfast.core.job.methods import ONLINE_TRAINERS
 
 KEY = "train.remove_unused_columns"
 PASSED = frozenset(

@@ -13,10 +13,10 @@ There is no automatic fix: the default is 1.0, and common lower values are 0.6 t
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.text.numbers import is_number
 
 KEY = "train.temperature"
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Set
 
 KEY = "model.num_labels"
 CLASSIFIER, CAUSAL = "AutoModelForSequenceClassification.from_pretrained", "AutoModelForCausalLM.from_pretrained"

@@ -13,9 +13,9 @@ There is no automatic fix: without `reward_weights` each reward counts 1.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_number
 
 KEY = "train.reward_weights"
 

@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from holdfast.catalog.own_rewards import own_rewards
-from holdfast.core.calls import LocalName
-from holdfast.core.document import Document
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.document import Document
 
 SPELLED = {"number": "one number", "nothing": "nothing", "text": "a text", "dict": "a record"}
 

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from itertools import filterfalse
 
 from holdfast.catalog.own_rewards import own_rewards
-from holdfast.core.calls import LocalName
-from holdfast.core.document import Document, Unknown
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.nearest import nearest
 
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 KEPT_BACK = frozenset({"prompt", "completion", "completion_ids"})

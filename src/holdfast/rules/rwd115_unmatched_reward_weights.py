@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.given_rewards import given_rewards
 from holdfast.catalog.models.base_models import trainer_of_trl
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE, ONLINE_TRAINERS
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE, ONLINE_TRAINERS
 
 KEY = "train.reward_weights"
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.catalog.trl_rewards import ON_COMMAND_LINE
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Set, Unknown
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Set, Unknown
+from holdfast.core.text.nearest import nearest
 
 NAME: Final = "reward_funcs"
 COMMANDS: Final = ("trl grpo", "trl rloo")

@@ -20,12 +20,12 @@ from typing import Final
 
 from holdfast.catalog.models.base_models import is_messages
 from holdfast.catalog.own_rewards import own_rewards
-from holdfast.core.calls import LocalName
-from holdfast.core.columns import STRING, ListOf, Struct, Type
-from holdfast.core.document import Document, Unknown
-from holdfast.core.facts import NamedFile
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
-from holdfast.core.text import LINE_BREAK, TextEdit
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.rows.columns import STRING, ListOf, Struct, Type
+from holdfast.core.text.places import LINE_BREAK, TextEdit
 
 PROMPT: Final = "prompt"
 REMADE: Final = ("trainer.environment_factory", "trainer.rollout_func")

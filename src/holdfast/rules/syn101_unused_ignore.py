@@ -17,10 +17,10 @@ follow a comment in brackets. This brings back only findings that the comment wa
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.ignore import UnusedIgnore
-from holdfast.core.text import Place, TextEdit
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.ignore import UnusedIgnore
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place, TextEdit
 
 
 def check(job: Document, unused_ignores: Sequence[UnusedIgnore]) -> Iterator[Finding]:

@@ -17,10 +17,10 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 RETURNING = frozenset(
     {

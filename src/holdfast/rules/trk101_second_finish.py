@@ -19,8 +19,8 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.resuming import is_training
 from holdfast.catalog.calls.tracking import reported_trackers
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 INIT, FINISH = "trackio.init", "trackio.finish"
 CALLBACK, RAISING = "4.54.0", "0.2.3"

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.tracking import reported_trackers
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 PROJECT = "train.project"
 WANDB, TRACKIO = "environment.variables.WANDB_PROJECT", "environment.variables.TRACKIO_PROJECT"

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
 
 SILENT = "5.0.0"
 SETTINGS = ("train.run_name", "train.project", "train.trackio_space_id")

@@ -17,9 +17,9 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.text.nearest import nearest
 
 # The transformers release from which each tracker is known; "0" is older than 4.36.
 NEAR = 0.8

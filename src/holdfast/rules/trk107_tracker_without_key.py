@@ -16,9 +16,9 @@ The fix is unsafe: naming the secret passes the key on, which the report needs, 
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.stated import passed_secrets
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+from holdfast.core.check.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.run.backends import backend_of
 
 SECRETS, KEY = "environment.secrets", "WANDB_API_KEY"
 OFFLINE = ("offline", "disabled", "dryrun")

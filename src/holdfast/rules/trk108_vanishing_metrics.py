@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.tracking import reported_trackers
-from holdfast.core.backends import backend_of
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.script_header import find_header
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.environment.script_header import find_header
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import backend_of
 
 LOST = "these metrics stay on the job's disk, and are lost with it"
 LOCAL = "5.6.0"

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refusal
 from holdfast.catalog.references import finding, once, stands
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.check.hub import Account, Repo
+from holdfast.core.check.reference import Lookup, Reference
+from holdfast.core.job.document import Document
 
 
 def check(job: Document, account: Account, spaces: Sequence[Lookup[Repo]]) -> Iterator[Finding]:

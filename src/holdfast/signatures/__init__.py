@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from holdfast.core.diagnosis import Pattern, Remedy, Signature
-from holdfast.core.words import NoWordError, words_of
+from holdfast.core.diagnose.diagnosis import Pattern, Remedy, Signature
+from holdfast.core.diagnose.words import NoWordError, words_of
 
 FOLDER = Path(__file__).parent
 

@@ -2,7 +2,7 @@
 
 from holdfast.adapters.backends import backend_names
 from holdfast.app.run.backends import BACKENDS
-from holdfast.core.backends import capabilities_of
+from holdfast.core.run.backends import capabilities_of
 
 
 def test_check_and_run_know_the_same_backends() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import BackendError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt
 from tests.adapters.backends.harnesses import HARNESSES, Followed, Harness, make_attempt, processes_with
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"  # noqa: S105 - of nobody

@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.adapters.backends.fake import SHARES, FakeBackend, Faults
 from holdfast.core.errors import UnreachableError, UsageError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Plan
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Plan
 from tests.adapters.backends.harnesses import FakeHarness, Followed, make_attempt
 
 LONG = 'import time; from holdfast_runtime import attempt; attempt.write("start"); time.sleep(600)'

@@ -18,8 +18,8 @@ from holdfast.adapters.backends.hf_jobs.requests import label_of
 from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt, Plan
 from tests.adapters.backends.harnesses import Followed, HfJobsHarness, make_attempt
 from tests.helpers.fakes import any_step
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.core.errors import UsageError
-from holdfast.core.plan import Plan
+from holdfast.core.run.plan import Plan
 from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
 
 PLAN = Plan(name="a", script="", script_name="a.py", cwd="/", hardware="t4-small", timeout_s=60.0)

@@ -16,7 +16,7 @@ from holdfast.adapters.environment.guarded import GUARD
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
-from holdfast.core.event import Liveness
+from holdfast.core.run.event import Liveness
 from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt
 
 LONG = """

@@ -13,9 +13,9 @@ from holdfast.adapters.declared import find_declared
 from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.requirements_file import logical_lines
 from holdfast.adapters.declared.uv import ask_uv
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
 from holdfast.core.errors import SourceError
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.text.places import Place
 from holdfast.engine.resolve import resolve
 
 NOWHERE = "/nonexistent"

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.environment.machine import LocalMachine, count_cpus, select_gpus
-from holdfast.core.facts import Gpu, Machine
+from holdfast.core.check.facts import Gpu, Machine
 
 T4 = "0, GPU-1111, Tesla T4, 15360, 7.5"
 A100 = "1, GPU-2222, NVIDIA A100-SXM4-80GB, 81920, 8.0"

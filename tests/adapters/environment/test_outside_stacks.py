@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.environment.outside_stacks import outside_stack
-from holdfast.core.event import Liveness
+from holdfast.core.run.event import Liveness
 from holdfast.engine.diagnose.ranks import find_standstill
 from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt
 

@@ -10,8 +10,8 @@ import pytest
 from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.checkpoints import HubCheckpoint, download_checkpoint, parse_hub_checkpoint
 from holdfast.adapters.storage.checkpoints import require_resumable
-from holdfast.core.checkpoint import MANIFEST
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
+from holdfast.core.run.checkpoint import MANIFEST
 from holdfast.payload.runtime import seal, stamps_of
 from tests.helpers.checkpoints import save_checkpoint
 from tests.helpers.hub.server import LoopbackHub, loopback_hub

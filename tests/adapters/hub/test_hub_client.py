@@ -7,9 +7,9 @@ import pytest
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.nearest import rank
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
+from holdfast.core.check.hub import Account, Link, Repo
+from holdfast.core.check.reference import ReferenceRole
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Account, Link, Repo
-from holdfast.core.reference import ReferenceRole
 from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
 from tests.helpers.hub_asking import client, reference
 

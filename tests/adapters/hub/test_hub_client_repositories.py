@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.hub.cards import parse_card, parse_types
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct
+from holdfast.core.check.facts import Split
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Split
+from holdfast.core.rows.columns import NULL, STRING, ListOf, Scalar, Struct
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub_asking import client, reference
 

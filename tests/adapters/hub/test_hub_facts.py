@@ -11,12 +11,12 @@ from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.offline import OfflineHub
 from holdfast.adapters.local.references import LocalFolders
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.columns import STRING
+from holdfast.core.check.facts import HUB_FACTS, Dataset, ModelFacts
+from holdfast.core.check.finding import Finding, Rule, Severity
+from holdfast.core.check.hub import Account, Repo
+from holdfast.core.check.reference import Lookup, Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import HUB_FACTS, Dataset, ModelFacts
-from holdfast.core.finding import Finding, Rule, Severity
-from holdfast.core.hub import Account, Repo
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.rows.columns import STRING
 from holdfast.engine.check.gather import gather, run_concurrently
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.check.rule_runner import MissingFact

@@ -16,7 +16,7 @@ from holdfast.app.run.preparing import CheckedJob, check_job
 from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.plan import RunRequest
+from holdfast.core.run.plan import RunRequest
 from holdfast.engine.plan.hardware import list_flavors, prices_of
 from holdfast.results.plan import PlanResult
 from tests.helpers.hub import LoopbackHub, loopback_hub

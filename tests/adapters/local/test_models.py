@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.local.weights import LONGEST_HEADER, read_tensor_header
+from holdfast.core.check.facts import ModelFacts
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import ModelFacts
-from holdfast.core.job import Model as BaseModel
+from holdfast.core.job_file.job import Model as BaseModel
 
 SHAPES = {"model.embed_tokens.weight": ("BF16", [10, 4]), "model.norm.weight": ("F32", [4])}
 WIDTHS = {"BF16": 2, "F32": 4}

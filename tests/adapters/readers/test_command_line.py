@@ -18,10 +18,10 @@ from holdfast.adapters.readers.settings import read_settings
 from holdfast.adapters.rehearsal import programs
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.commands import read_line, recipes
-from holdfast.core.document import ABSENT, Document, Rename, Unknown
+from holdfast.core.environment.requirement import ProjectRequirements
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.core.requirement import ProjectRequirements
-from holdfast.core.text import Place
+from holdfast.core.job.document import ABSENT, Document, Rename, Unknown
+from holdfast.core.text.places import Place
 from holdfast.engine.check.launched import with_launched
 from holdfast.engine.resolve.cached import resolve_cached
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script.header_edits import edit_requirements
-from holdfast.core.script_header import read_header
-from holdfast.core.text import apply_text_edits
+from holdfast.core.environment.script_header import read_header
+from holdfast.core.text.places import apply_text_edits
 
 FLAT = '# /// script\n# dependencies = ["trl==1.16.0", "torch"]\n# ///\nimport trl\n'
 TALL = """#!/usr/bin/env -S uv run

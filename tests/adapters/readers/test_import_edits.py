@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
-from holdfast.core.document import Edit, Remove, Rename, ReplaceCall, Set, Unknown
 from holdfast.core.errors import UsageError
-from holdfast.core.text import apply_text_edits
+from holdfast.core.job.document import Edit, Remove, Rename, ReplaceCall, Set, Unknown
+from holdfast.core.text.places import apply_text_edits
 
 MOVES = {
     "trl.ORPOConfig": "trl.experimental.orpo.ORPOConfig",
@@ -168,7 +168,7 @@ def test_nothing_is_imported_to_tell_that_a_fix_can_be_made() -> None:
 import sys
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
-from holdfast.core.document import Remove, Set
+from holdfast.core.job.document import Remove, Set
 text = "from trl import A, SFTConfig\\nSFTConfig(a=1)\\n"
 (document, *_) = read_script(text, "train.py")
 edits = [Set("imports.trl.A", "trl.b.A"), Remove(f"{document.calls[0].key}.a")]

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Key
 from holdfast.core.errors import JobError
+from holdfast.core.job.document import Key
 from tests.helpers.job_texts import job_texts
 
 READER = JobFileReader()

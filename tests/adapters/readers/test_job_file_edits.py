@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Document, Edit, Key, Remove, Rename, Set, apply_edits, render_key
 from holdfast.core.errors import JobError
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.job.document import Document, Edit, Key, Remove, Rename, Set, apply_edits, render_key
+from holdfast.core.text.places import TextEdit, apply_text_edits
 from tests.helpers.job_texts import job_texts, values
 
 READER = JobFileReader()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from holdfast.adapters.readers.notebook import read_notebook
 from holdfast.adapters.readers.script.edits import place_edits
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
-from holdfast.core.document import Document, Remove, Rename
 from holdfast.core.errors import UsageError
-from holdfast.core.text import apply_text_edits
+from holdfast.core.job.document import Document, Remove, Rename
+from holdfast.core.text.places import apply_text_edits
 
 
 def notebook(*cells: str | list[str], **extra: Any) -> str:

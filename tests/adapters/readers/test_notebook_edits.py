@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.notebook_edits import apply_notebook_edits, source_lines
-from holdfast.core.text import TextEdit
+from holdfast.core.text.places import TextEdit
 
 SOURCES = ["a = 1\n", "b = 'é \"quoted\"'\n", "c = 3"]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script.arguments import change
-from holdfast.core.document import Remove, Rename, Set, ValueEdit
+from holdfast.core.job.document import Remove, Rename, Set, ValueEdit
 
 TALL = """SFTConfig(
     # why

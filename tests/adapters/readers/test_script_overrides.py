@@ -5,7 +5,7 @@ from textwrap import indent
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.calls import OverriddenMethod
+from holdfast.core.job.calls import OverriddenMethod
 
 HEAD = "from trl import SFTTrainer\n\n\n"
 NARROW = "def log(self, logs): ...\n"

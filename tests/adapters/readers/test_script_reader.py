@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
-from holdfast.core.columns import Scalar
-from holdfast.core.document import Document, Unknown
-from holdfast.core.text import LineIndex, Place
+from holdfast.core.job.calls import Call, CallResult, LibraryName, LocalName
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.rows.columns import Scalar
+from holdfast.core.text.places import LineIndex, Place
 
 Beside = Callable[[str], str | None]
 

@@ -6,8 +6,8 @@ from textwrap import dedent
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
 
 START = "import dataclasses, inspect, sys, trl\nfrom packaging import version\nfrom trl import SFTConfig, SFTTrainer\n"
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.core.rehearsal import PartResult
+from holdfast.core.rehearse.rehearsal import PartResult
 from holdfast.payload.rehearsal.part_request import PartRequest
 from tests.helpers.hostile_scripts import HARMING, OUTSIDE, OUTSIDE_OF_LIBRARIES, SENDING, STAYING
 from tests.helpers.sampling import sampled

@@ -10,8 +10,8 @@ from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.rehearsing import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.run.training_event import TrainingEnded
 
 WANTS = {
     "RANK": 'import os\nrank = int(os.environ["RANK"])',

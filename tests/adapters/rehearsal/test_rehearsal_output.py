@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.adapters.rehearsal import server
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.core.rehearsal import PartResult
+from holdfast.core.rehearse.rehearsal import PartResult
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 

@@ -20,8 +20,8 @@ from holdfast.adapters.rows.footer import read_footer
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.opening import FileRows, open_rows, rows_of_files
 from holdfast.catalog.data.slices import parse_slices
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct
 from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
 from tests.helpers.sampling import sampled
 

@@ -16,8 +16,8 @@ from holdfast.adapters.storage.checkpoints import (
     require_resumable,
     verify_checkpoint,
 )
-from holdfast.core.checkpoint import CheckpointProblem
 from holdfast.core.errors import UsageError
+from holdfast.core.run.checkpoint import CheckpointProblem
 from holdfast.engine.run.answers import verify_result
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
 from holdfast.results import to_json

@@ -17,9 +17,9 @@ import pytest
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger, _fix
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting, Stopper, StopRequested
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import fold
+from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Starting, Stopper, StopRequested
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import fold
 
 WRITERS, EVENTS_EACH = 200, 20
 
@@ -105,7 +105,7 @@ def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
         import os, sys
         from pathlib import Path
         from holdfast.adapters.storage.ledger import Ledger
-        from holdfast.core.event import Reported
+        from holdfast.core.run.event import Reported
 
         folder, writers, events = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
         waits, starts = os.pipe()
@@ -135,7 +135,7 @@ def test_a_writer_killed_in_the_middle_leaves_whole_events(tmp_path: Path) -> No
         import sys
         from pathlib import Path
         from holdfast.adapters.storage.ledger import Ledger
-        from holdfast.core.event import Reported
+        from holdfast.core.run.event import Reported
         ledger = Ledger(Path(sys.argv[1]))
         for n in range(1, 100_000):
             ledger.append("a", [Reported(at_s=n, attempt=1, said={"event": "step", "step": n})])
@@ -159,7 +159,7 @@ def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
         from pathlib import Path
         from holdfast.adapters.storage.ledger import Ledger
         from holdfast.core.errors import LedgerError
-        from holdfast.core.event import Reported
+        from holdfast.core.run.event import Reported
         ledger, size = Ledger(Path(sys.argv[1])), int(sys.argv[2])
         ledger.append("a", [Reported(at_s=1, attempt=1, said={"event": "step"})])
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

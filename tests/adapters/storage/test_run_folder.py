@@ -18,7 +18,7 @@ from holdfast.adapters.storage.run_folder import (
     write_whole,
 )
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.plan import Plan
+from holdfast.core.run.plan import Plan
 
 PLAN = Plan(name="jöb", script="print('trained')\n", script_name="train.py", cwd="/", arguments=("--a", "b c"))
 

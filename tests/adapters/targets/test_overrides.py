@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets.overrides import NOT_KEYS, apply_overrides, environment_edits, parse_set
-from holdfast.core.document import Document, Set
 from holdfast.core.errors import JobError, UsageError
-from holdfast.core.job import Job, known_keys, parse_job
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job_file.job import Job, known_keys, parse_job
 
 JOB = "method: sft\nmodel: tiny\ndataset: rows.jsonl\ntrain: {learning_rate: 1e-4, max_steps: 10}\n"
 

@@ -8,7 +8,7 @@ import pytest
 from holdfast.adapters.targets import read_target
 from holdfast.app.check.programs import check
 from holdfast.app.hub_access import HubAccess, open_outside
-from holdfast.core.finding import Severity
+from holdfast.core.check.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.rules import all_rules
 

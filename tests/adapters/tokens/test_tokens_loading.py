@@ -16,8 +16,8 @@ from holdfast.adapters.tokens import (
     training_templates,
     want_tokenizer,
 )
-from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.job.document import Document, Unknown
 from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train

@@ -10,8 +10,8 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.evaluate.verb import evaluate
 from holdfast.cli.text.evaluation import render_evaluation
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunRequested
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import RunRequested
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.payload.runtime import seal, stamps_of
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
 from tests.helpers.forked_children import fork_evaluations  # noqa: F401 - the fixture `forked_evaluations`

@@ -11,8 +11,8 @@ from holdfast.app.evaluate.data import RowChoice
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request
 from holdfast.cli.text.evaluation import render_evaluation
 from holdfast.core.evaluation import GenerationSettings
-from holdfast.core.event import RunRequested
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import RunRequested
+from holdfast.core.run.requested_job import RequestedJob
 from tests.app.models.test_finding import NAME, make_model
 from tests.helpers.evaluations import evaluation
 

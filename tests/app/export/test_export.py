@@ -13,8 +13,8 @@ import pytest
 from holdfast.adapters.export.process import FailedStage, StageProcess, StageReport
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
-from holdfast.core.event import RunRequested
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import RunRequested
+from holdfast.core.run.requested_job import RequestedJob
 from tests.helpers.exported import exportable_models  # noqa: F401 - the fixture `exportable`
 from tests.helpers.forked_children import fork_exports  # noqa: F401 - the fixture `forked_exports`
 from tests.helpers.hub import loopback_hub

@@ -11,8 +11,8 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.models.finding import find_model
 from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Event, Liveness, Polled, Reported, RunRequested, Starting
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Event, Liveness, Polled, Reported, RunRequested, Starting
+from holdfast.core.run.requested_job import RequestedJob
 from tests.helpers.gguf_files import gguf_bytes
 from tests.helpers.gguf_files import text as gguf_text
 

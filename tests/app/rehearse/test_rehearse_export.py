@@ -11,7 +11,7 @@ from holdfast.app.rehearse import exporting
 from holdfast.app.rehearse.exporting import rehearse_export
 from holdfast.cli.main import run_command
 from holdfast.core.errors import HoldfastError, SourceError, UnexportableError
-from holdfast.core.rehearsal import Rehearsal, StageResult
+from holdfast.core.rehearse.rehearsal import Rehearsal, StageResult
 from holdfast.results.export import ExportCheck, ExportedFile
 from tests.helpers.gguf_tools import kept_converter
 

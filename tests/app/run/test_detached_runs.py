@@ -10,8 +10,8 @@ from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.app.resume.verb import resume
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import BackendError
-from holdfast.core.event import Closed, Event, RunRequested, RunStage
-from holdfast.core.plan import Plan
+from holdfast.core.run.event import Closed, Event, RunRequested, RunStage
+from holdfast.core.run.plan import Plan
 
 PLAN = Plan(
     name="train",

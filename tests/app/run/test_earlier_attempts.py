@@ -9,7 +9,7 @@ from msgspec import convert
 import holdfast
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.text.diagnosis import render_diagnosis
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Diagnosed,
     Event,

@@ -12,7 +12,7 @@ from holdfast.app.run.evaluating import evaluate_final, look_at_tasks
 from holdfast.app.runs.verb import runs
 from holdfast.app.show.verb import show
 from holdfast.core.errors import UsageError
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Event,
     Liveness,
@@ -24,8 +24,8 @@ from holdfast.core.event import (
     Started,
     Starting,
 )
-from holdfast.core.plan import PlannedEvaluation
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.plan import PlannedEvaluation
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.results import to_json
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
 from tests.helpers.forked_children import fork_evaluations  # noqa: F401 - the fixture `forked_evaluations`

@@ -15,7 +15,7 @@ from holdfast.app.run.exporting import export_final
 from holdfast.app.show.verb import show
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.event import Closed, ModelExported, RunStage
+from holdfast.core.run.event import Closed, ModelExported, RunStage
 from holdfast.results import to_json
 from holdfast.results.export import ExportCheck, ExportedFile, ExportResult
 from tests.app.export.test_gguf import NOTHING

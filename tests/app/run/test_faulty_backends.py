@@ -15,9 +15,9 @@ from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
 from holdfast.app.logs.verb import logs
 from holdfast.app.run.observers import NO_OBSERVER, NullObserver, ObservedRun
 from holdfast.app.run.runs import Run
-from holdfast.core.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import RunState
 from holdfast.ports import Order
 from tests.adapters.backends.harnesses import processes_with
 from tests.helpers.fakes import undiagnosed

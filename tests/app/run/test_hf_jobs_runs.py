@@ -16,9 +16,9 @@ from holdfast.app.logs.verb import logs
 from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.runs import Run
-from holdfast.core.backends import HF_JOBS
-from holdfast.core.event import RunRequested, RunStage
-from holdfast.core.plan import Plan
+from holdfast.core.run.backends import HF_JOBS
+from holdfast.core.run.event import RunRequested, RunStage
+from holdfast.core.run.plan import Plan
 from holdfast.engine.run.answers import run_result
 from tests.app.run.test_faulty_backends import STEPS, TRAIN, reported_steps
 from tests.helpers.fakes import undiagnosed

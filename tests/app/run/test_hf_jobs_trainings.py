@@ -15,7 +15,7 @@ import pytest
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.app.resume.verb import resume
 from holdfast.app.run.verb import run
-from holdfast.core.backends import HF_JOBS
+from holdfast.core.run.backends import HF_JOBS
 from tests.helpers.hub import LoopbackHub, loopback_hub
 
 pytestmark = pytest.mark.train

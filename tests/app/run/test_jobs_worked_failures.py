@@ -10,7 +10,7 @@ from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.verb import run
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunStage
+from holdfast.core.run.event import RunStage
 from tests.app.run.test_hf_jobs_runs import begin
 from tests.app.run.test_hf_jobs_runs import hub as hub  # noqa: PLC0414 - a fixture
 from tests.helpers.fakes import undiagnosed

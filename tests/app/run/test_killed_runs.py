@@ -12,9 +12,9 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.run.runs import Run
 from holdfast.cli.text.news import render_news
-from holdfast.core.event import Closed, RunRequested, Started, Starting
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import fold
+from holdfast.core.run.event import Closed, RunRequested, Started, Starting
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import fold
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.progress import follow
 from tests.helpers.checkpoints import save_checkpoint

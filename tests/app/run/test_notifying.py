@@ -7,7 +7,7 @@ import pytest
 from holdfast.app.run import notifying
 from holdfast.app.run.notifying import check_webhook, telling
 from holdfast.core.errors import UsageError
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Diagnosed,
     Event,
@@ -18,10 +18,10 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.notice import RunNotice
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import fold
-from holdfast.core.trouble import Trouble
+from holdfast.core.run.notice import RunNotice
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import fold
+from holdfast.core.run.trouble import Trouble
 from tests.engine.run.test_supervise import ASKED, STARTED, said
 
 PLAN = Plan(name="a", script="", script_name="a.py", cwd="/", webhook="$HOOK")

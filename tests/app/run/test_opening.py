@@ -8,8 +8,8 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.opening import open_newest_run, open_resumable_run, open_run, open_running_run
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, RunRequested, RunStage
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Closed, RunRequested, RunStage
+from holdfast.core.run.requested_job import RequestedJob
 
 NAMES = ("sft-20261127-170844-oh", "sft-20261128-091500-kw", "sft-20261128-113000-zz", "sft-short-20261128-120000-x2")
 

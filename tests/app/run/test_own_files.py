@@ -9,7 +9,7 @@ from holdfast.app.run import own_files
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import UsageError
-from holdfast.core.plan import Plan
+from holdfast.core.run.plan import Plan
 from tests.helpers.files import lay_out
 
 FILES = {

@@ -11,8 +11,8 @@ from holdfast.adapters.storage.run_folder import load_plan, make_run_folder
 from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.preparing import CheckedJob, RefusedJob, check_job, prepare_run
 from holdfast.app.run.runs import Run
-from holdfast.core.facts import Machine
-from holdfast.core.plan import Attempt, RunRequest
+from holdfast.core.check.facts import Machine
+from holdfast.core.run.plan import Attempt, RunRequest
 
 
 def test_runs_of_the_same_name_have_attempts_of_different_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,10 @@ from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run
 from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
-from holdfast.core.event import Closed, RunRequested, RunStage
-from holdfast.core.event_json import event_from_json, event_to_json
-from holdfast.core.finding import Severity
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.check.finding import Severity
+from holdfast.core.run.event import Closed, RunRequested, RunStage
+from holdfast.core.run.event_json import event_from_json, event_to_json
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.results import to_json
 from tests.helpers.results import checked, finding, rehearsed, target
 

@@ -9,9 +9,9 @@ import pytest
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.verb import run
 from holdfast.app.show.verb import show
-from holdfast.core.event import training_events
-from holdfast.core.scenario import SCENARIOS
-from holdfast.core.training_event import CheckpointSaved, TrainingStarted
+from holdfast.core.job.scenario import SCENARIOS
+from holdfast.core.run.event import training_events
+from holdfast.core.run.training_event import CheckpointSaved, TrainingStarted
 from tests.helpers.forked_backend import ForkedBackend
 
 JOB = """\

@@ -18,9 +18,9 @@ from holdfast.app.stop.verb import stop
 from holdfast.cli.text.answers import render_show
 from holdfast.cli.text.remote import render_remote
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
-from holdfast.core.event import RunScheduled
-from holdfast.core.plan import Attempt
-from holdfast.core.schedule import JobSchedule, parse_times
+from holdfast.core.run.event import RunScheduled
+from holdfast.core.run.plan import Attempt
+from holdfast.core.run.schedule import JobSchedule, parse_times
 from holdfast.results.run import RemoteRunsResult, RunsResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.fixtures import wait_for

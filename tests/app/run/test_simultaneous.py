@@ -12,9 +12,9 @@ from holdfast.app.resume.verb import resume
 from holdfast.app.run.observers import NullObserver, RunObserver
 from holdfast.app.run.runs import Run
 from holdfast.app.stop.verb import stop
-from holdfast.core.event import Closed, Event, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import Closed, Event, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import RunState
 from tests.helpers.fakes import FakeBackend
 
 REFUSED = {"event": "resume", "verdict": "refused", "changes": [{"key": "seed", "before": 1, "after": 2}]}

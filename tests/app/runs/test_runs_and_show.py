@@ -15,7 +15,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
 from holdfast.cli.main import run_command
 from holdfast.cli.text.answers import render_show
-from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.results.run import RunResult
 
 NAME = "sums-20261127-090000-x7"

@@ -14,7 +14,7 @@ from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
 from holdfast.cli.text.study import render_study
 from holdfast.core.errors import GroupedError, UsageError, flatten
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.study import StudyResult
 from tests.helpers.quick_training import (

@@ -18,7 +18,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
 from holdfast.app.study.reading import read_study
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.rehearse import RehearseResult
 from tests.helpers.quick_training import (

@@ -14,7 +14,7 @@ import holdfast
 from benchmarks.study_trials import make_study
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.targets import Target
-from holdfast.core.backends import HF_JOBS
+from holdfast.core.run.backends import HF_JOBS
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.quick_training import QuickStudy, quick_study, run  # noqa: F401 - the fixture `quick`
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import run_command
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.engine.formats.github import render_line
 from holdfast.engine.run.advice import command_to_try_again
 

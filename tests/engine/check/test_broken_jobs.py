@@ -7,7 +7,7 @@ import pytest
 import holdfast
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.errors import GroupedError, JobError, flatten
-from holdfast.core.valid_job import valid_part
+from holdfast.core.job_file.valid_job import valid_part
 
 LEAST = "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\n"
 

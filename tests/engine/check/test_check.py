@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.local.references import LocalFolders
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.facts import Dataset, Gpu, Machine, ModelFacts
+from holdfast.core.check.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
-from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
-from holdfast.core.job import Evaluation, Job, Model
-from holdfast.core.job_data import Data
-from holdfast.core.methods import Method
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.data import Data
+from holdfast.core.job_file.job import Evaluation, Job, Model
+from holdfast.core.text.places import Place
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.job_facts import FactSources, JobFacts, process_count

@@ -11,10 +11,10 @@ from holdfast import check
 from holdfast.adapters.targets import read_target
 from holdfast.app.check.programs import resolve_versions
 from holdfast.catalog.api import Api, released
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.check.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 from holdfast.engine.check.program import check_program
 from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of

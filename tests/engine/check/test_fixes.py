@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
 from holdfast.adapters.readers.script.edits import can_place, place_edits
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Finding
-from holdfast.core.text import apply_text_edits
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes
 from holdfast.rules import all_rules
 from tests.helpers.fixes import FIXED, SCRIPTS, Example, ask, errors, fixed, one_cell, place, read, read_cells, windows

@@ -9,10 +9,10 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import released
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.job import Job, parse_job
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import Job, parse_job
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.script.carried_files import map_function, metric_functions, referred_files, reward_functions
 from holdfast.engine.script.render import render_script

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.cli.main import run_command
-from holdfast.core.finding import Case
+from holdfast.core.check.finding import Case
 from holdfast.engine.check.fixes import combine_fixes
 from holdfast.rules import all_rules
 from tests.helpers.fixes import ask, fixed, one_cell, place, read, windows

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.core.notebook import read_cells
-from holdfast.core.text import Place
+from holdfast.core.check.finding import Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import read_cells
+from holdfast.core.text.places import Place
 from holdfast.engine.check.suppress import find_ignores, split_suppressed
 
 

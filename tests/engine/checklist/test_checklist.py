@@ -22,10 +22,10 @@ from holdfast.app.targets.programs import interpreter_of, program_of
 from holdfast.app.targets.rendering import script_of
 from holdfast.cli.main import cli
 from holdfast.cli.text.checklist import render_checklist
-from holdfast.core.document import Document
-from holdfast.core.event import Closed, RunRequested, RunStage
-from holdfast.core.finding import Finding, Rule, Severity, Skip
-from holdfast.core.plan import Plan
+from holdfast.core.check.finding import Finding, Rule, Severity, Skip
+from holdfast.core.job.document import Document
+from holdfast.core.run.event import Closed, RunRequested, RunStage
+from holdfast.core.run.plan import Plan
 from holdfast.engine.checklist.items import ITEMS
 from holdfast.engine.checklist.table import ChecklistRow, checklist, checklist_items
 from holdfast.results.check import ItemVerdict

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import diagnose
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Delivered,
     Event,
@@ -22,7 +22,7 @@ from holdfast.core.event import (
     Starting,
     Stopper,
 )
-from holdfast.core.run_state import fold
+from holdfast.core.run.run_state import fold
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as diagnose_log
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Pattern
+from holdfast.core.diagnose.diagnosis import Pattern
 from tests.helpers.diagnose_signatures import first, found, signature
 
 WRAP = signature(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Pattern
+from holdfast.core.diagnose.diagnosis import Pattern
 from tests.helpers.diagnose_cases import PREFIXES, wrap
 from tests.helpers.diagnose_perturbations import PERTURBATIONS, perturb
 from tests.helpers.diagnose_signatures import found, signature

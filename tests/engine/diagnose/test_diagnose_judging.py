@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
-from holdfast.core.log import Line
+from holdfast.core.diagnose.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
+from holdfast.core.diagnose.log import Line
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.answering import DIAGNOSED
 from holdfast.engine.diagnose.candidates import Candidate

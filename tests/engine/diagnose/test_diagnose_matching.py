@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Pattern, Remedy
+from holdfast.core.diagnose.diagnosis import Pattern, Remedy
 from holdfast.engine.diagnose.values import convert, fill, holds
 from holdfast.signatures import read_signature
 from tests.helpers.diagnose_signatures import found, signature

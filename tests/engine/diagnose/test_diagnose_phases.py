@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from holdfast.core.diagnosis import Diagnosis
-from holdfast.core.log import Frame, Hit, Line, Log, Traceback
+from holdfast.core.diagnose.diagnosis import Diagnosis
+from holdfast.core.diagnose.log import Frame, Hit, Line, Log, Traceback
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.matching import shared_devices
 from holdfast.engine.diagnose.phases import phase_of

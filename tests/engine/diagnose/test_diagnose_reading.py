@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.adapters.storage.log_files import open_logs
+from holdfast.core.diagnose.log import Log
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.log import Log
 from holdfast.engine.diagnose.kept_lines import MOST_HITS, LogQuery
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.windows import BODY

@@ -16,7 +16,7 @@ from msgspec import convert
 
 from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.results.diagnose import DiagnoseResult
 from tests.app.run.test_run import JOB, ROWS
 from tests.helpers.run_place import PATIENCE_S, Place

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from holdfast.core.diagnosis import HEALTHY, Signature
-from holdfast.core.finding import Rule
-from holdfast.core.words import words_of
+from holdfast.core.check.finding import Rule
+from holdfast.core.diagnose.diagnosis import HEALTHY, Signature
+from holdfast.core.diagnose.words import words_of
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.subjects import HEADS, METHODS
 from holdfast.engine.diagnose.values import SENTENCE, fill, names_in

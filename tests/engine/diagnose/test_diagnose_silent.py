@@ -8,7 +8,7 @@ from pprint import pformat
 
 import pytest
 
-from holdfast.core.diagnosis import HEALTHY
+from holdfast.core.diagnose.diagnosis import HEALTHY
 from holdfast.engine.diagnose import PatternIndex, diagnose
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.metric_history import ClassEvidence

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from holdfast.core.diagnosis import Cause, Pattern, Signature
+from holdfast.core.diagnose.diagnosis import Cause, Pattern, Signature
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
 from tests.helpers.sampling import sampled

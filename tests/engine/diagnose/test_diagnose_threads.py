@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.diagnose_cases import rows, told_of
-from holdfast.core.diagnosis import NOT_IN_LOG
+from holdfast.core.diagnose.diagnosis import NOT_IN_LOG
 from holdfast.signatures import all_signatures
 from tests.helpers.sampling import sampled
 

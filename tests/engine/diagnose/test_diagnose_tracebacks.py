@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core.log import Frame, Log
+from holdfast.core.diagnose.log import Frame, Log
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.reading import read_log
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.log import Log
+from holdfast.core.diagnose.log import Log
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.unpacking import unpacked

@@ -7,7 +7,7 @@ from click import unstyle
 
 import holdfast
 from holdfast.cli.text.diagnosis import render_diagnosis
-from holdfast.core.diagnosis import Cause, Diagnosis
+from holdfast.core.diagnose.diagnosis import Cause, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.answers import diagnose_result
 from holdfast.signatures import all_signatures

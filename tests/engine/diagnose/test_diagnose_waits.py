@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core.log import Hit, Line, Log
+from holdfast.core.diagnose.log import Hit, Line, Log
 from holdfast.engine.diagnose.waits import absent_ranks, waits_of
 
 TEXT = "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, OpType={kind}, NumelIn=1)"

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from holdfast.core.diagnosis import Cause, Diagnosis
+from holdfast.core.diagnose.diagnosis import Cause, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
 

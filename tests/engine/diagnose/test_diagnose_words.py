@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.words import NoWordError, words_of
+from holdfast.core.diagnose.words import NoWordError, words_of
 
 EXPRESSIONS = {
     r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)": ("CUDA out of memory. Tried to allocate ",),

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
-from holdfast.core.event import Closed, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.run.event import Closed, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
 

@@ -12,8 +12,8 @@ from packaging.specifiers import SpecifierSet
 
 from holdfast.catalog.messages import KnownMessage, MessagePlace, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
-from holdfast.core.diagnosis import Diagnosis
-from holdfast.core.log import Log
+from holdfast.core.diagnose.diagnosis import Diagnosis
+from holdfast.core.diagnose.log import Log
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.raised import CAREFUL, SURE_WORDS, LibraryMessage, find_raised, versions_of
 from holdfast.engine.diagnose.raised_classes import RULES, class_of

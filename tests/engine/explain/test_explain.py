@@ -12,7 +12,7 @@ from holdfast.app.explain.verb import names
 from holdfast.cli.main import run_command
 from holdfast.cli.text.markdown import WIDTH, render_markdown
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job, all_keys
+from holdfast.core.job_file.job import Job, all_keys
 from holdfast.rules import AREAS, all_rules
 from holdfast.signatures import all_signatures
 

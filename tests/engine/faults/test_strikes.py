@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.training_event import CheckpointSaved, Evaluated, StepDone, TrainingStarted
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.run.training_event import CheckpointSaved, Evaluated, StepDone, TrainingStarted
 from holdfast.engine.faults.kinds import KINDS, kinds_of
 from holdfast.engine.faults.strikes import choose_strike, course_of
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 from holdfast.engine.inspect.image_lengths import mark_cut_images
 
 LONG = {3: {"image": 100, "images": 1000}, 5: {"image": 600}, 9: {"images": 2000}}

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
-from holdfast.core.columns import ListOf, Scalar
-from holdfast.core.methods import Method
-from holdfast.core.scan import LackingRows, RowCount
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import ListOf, Scalar
+from holdfast.core.rows.scan import LackingRows, RowCount
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.mapping.applying import map_batches, map_rows
 from holdfast.engine.mapping.readings import PREFERENCES

@@ -13,9 +13,9 @@ import pytest
 from holdfast.app.inspect.verb import look_at_local
 from holdfast.catalog.formats import recognise, types_of_rows
 from holdfast.cli.text.inspection import render_call
-from holdfast.core.document import Document
-from holdfast.core.job import Job
-from holdfast.core.methods import Method
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.job import Job
 from holdfast.engine.inspect.inspection import inspect_result
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.script.render import render_script

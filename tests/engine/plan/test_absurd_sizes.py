@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
 from holdfast.engine.plan.architecture_reading import read_architecture
 
 CONFIG: Final[dict[str, Any]] = {

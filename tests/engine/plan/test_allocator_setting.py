@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 from holdfast.engine.plan.allocator_setting import allocator_setting
 
 CUDA, GENERIC = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"

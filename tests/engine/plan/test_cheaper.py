@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.catalog.hub.flavors import table_prices
 from holdfast.catalog.models.configs import load_configs
-from holdfast.core.estimate import Interval
+from holdfast.core.plan.estimate import Interval
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.hardware import find_hardware

@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_ceilings, load_gpus
-from holdfast.core.estimate import Interval
+from holdfast.core.plan.estimate import Interval
 from holdfast.engine.plan.communication import sending_seconds, sent_amount
 from holdfast.engine.plan.job_time import Workload, job_time
 from holdfast.engine.plan.parameters import total_parameters

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.hub.gpus import load_ceilings
-from holdfast.core.estimate import Interval
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.estimate import Interval
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.duration import (
     count_steps,
     generation_seconds,

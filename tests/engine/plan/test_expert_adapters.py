@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.document import Document
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
 from holdfast.engine.plan.adapters import read_adapter
 from holdfast.engine.plan.parameters import adapter_parameters, expert_adapter_parameters, read_model
 from holdfast.engine.plan.step import LoraAdapter

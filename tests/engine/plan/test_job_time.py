@@ -7,9 +7,9 @@ import pytest
 
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.gpus import load_ceilings
-from holdfast.core.document import Document
-from holdfast.core.hardware import Hardware
-from holdfast.core.methods import Method
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.job_model import JobModel

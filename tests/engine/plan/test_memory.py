@@ -8,9 +8,9 @@ from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.hub.gpus import GIB, load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.estimate import MemoryEstimate
 from holdfast.engine.plan.architecture_reading import read_architecture
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.head import logits_head

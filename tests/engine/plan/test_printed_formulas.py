@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.catalog.hub.gpus import load_ceilings
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.job_time import Workload, WrittenAnswers, job_time
 from holdfast.engine.plan.schedule import TrainingSchedule

@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.step import LoraAdapter, Numerics, Sharding, WeightQuantization
 from holdfast.engine.plan.trace_request import trace_depths, trace_request

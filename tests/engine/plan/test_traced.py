@@ -8,8 +8,8 @@ import pytest
 from holdfast.adapters.tracing import trace_steps
 from holdfast.catalog.hub.gpus import GIB
 from holdfast.catalog.models.configs import load_configs
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.estimate import MemoryEstimate
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, TrainingStep, WeightQuantization

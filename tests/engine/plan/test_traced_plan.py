@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.catalog.hub.flavors import table_prices
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.hardware import Hardware
+from holdfast.core.plan.estimate import MemoryEstimate
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory, workspaces
 from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.options import PlanOption, fits_hardware

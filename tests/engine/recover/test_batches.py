@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.run.remedy import AppliedRemedy
 from holdfast.engine.recover.batches import effective_batch, other_gradients, smaller_batches, smaller_evaluation
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.replanning import with_changes

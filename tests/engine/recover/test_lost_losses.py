@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.event import Diagnosed, Liveness, RunRequested, RunStage, Starting, Stopper, StopRequested
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run.event import Diagnosed, Liveness, RunRequested, RunStage, Starting, Stopper, StopRequested
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.run.drive import drive
 from holdfast.engine.run.supervise import Limits

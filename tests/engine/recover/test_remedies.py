@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 import pytest
 
-from holdfast.core.diagnosis import Remedy
-from holdfast.core.event import Diagnosed, Event, Remedied, Reported
-from holdfast.core.event_json import event_from_json, event_to_json
-from holdfast.core.remedy import Permission
-from holdfast.core.run_state import RunState
+from holdfast.core.diagnose.diagnosis import Remedy
+from holdfast.core.run.event import Diagnosed, Event, Remedied, Reported
+from holdfast.core.run.event_json import event_from_json, event_to_json
+from holdfast.core.run.remedy import Permission
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.likeliest import likeliest_cause
 from holdfast.engine.recover.checkpoints import usable_steps

@@ -15,8 +15,8 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import read_settings
 from holdfast.adapters.targets.commands import read_line_documents
-from holdfast.core.document import Document
-from holdfast.core.reference import Reference
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.document import Document
 from holdfast.engine.references import references
 from holdfast.engine.references.table import AUTO_PEFT, BUILDERS, FUNCTIONS, OTHER_MODEL, SETTINGS, TRAINER
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 from holdfast.engine.references.made import read_made
 
 NAME = "data/rows.jsonl"

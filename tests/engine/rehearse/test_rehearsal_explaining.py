@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.diagnosis import Cause, Evidence
-from holdfast.core.document import Document
-from holdfast.core.log import Traceback
-from holdfast.core.rehearsal import Failure, Objection, PartResult, Rehearsal
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.diagnose.diagnosis import Cause, Evidence
+from holdfast.core.diagnose.log import Traceback
+from holdfast.core.job.document import Document
+from holdfast.core.rehearse.rehearsal import Failure, Objection, PartResult, Rehearsal
+from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.diagnose.values import fill

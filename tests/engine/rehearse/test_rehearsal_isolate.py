@@ -21,7 +21,7 @@ from holdfast.app.rehearse.rehearsing import make_part_request
 from holdfast.catalog.builtin.known_good import good_value, load_known_models, load_known_rows
 from holdfast.cli.main import run_command
 from holdfast.cli.text.rehearsal import render_rehearsal
-from holdfast.core.rehearsal import Failure, Rehearsal, StageName
+from holdfast.core.rehearse.rehearsal import Failure, Rehearsal, StageName
 from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
 from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows
 from holdfast.engine.rehearse.naming import name_cause

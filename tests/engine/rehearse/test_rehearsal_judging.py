@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.diagnosis import Cause, Diagnosis
-from holdfast.core.finding import Rule, Severity
-from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
-from holdfast.core.training_event import parse_training_event
+from holdfast.core.check.finding import Rule, Severity
+from holdfast.core.diagnose.diagnosis import Cause, Diagnosis
+from holdfast.core.rehearse.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.run.training_event import parse_training_event
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
-from holdfast.core.scan import Lengths, Tokens
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult, TokenFigures
+from holdfast.core.rows.scan import Lengths, Tokens
 from holdfast.engine.inspect.inspection import report_tokens
 from holdfast.engine.rehearse.learning import learn
 from holdfast.results.inspect import TokenReport

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.core.rehearsal import Failure, Rehearsal, StageResult
+from holdfast.core.rehearse.rehearsal import Failure, Rehearsal, StageResult
 from holdfast.engine.rehearse.answers import refuses, rehearse_result
 from holdfast.engine.rehearse.naming import CODE, name_cause
 from holdfast.engine.run.rehearsed import summarize_rehearsal

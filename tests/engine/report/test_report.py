@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import convert
 
-from holdfast.core.document import Document
-from holdfast.core.event import (
+from holdfast.core.job.document import Document
+from holdfast.core.run.event import (
     Closed,
     Diagnosed,
     Event,
@@ -27,8 +27,8 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.trouble import Trouble
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.trouble import Trouble
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from holdfast.core.environment.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.requirement import ProjectRequirements, parse_requirement
-from holdfast.core.text import Place
+from holdfast.core.text.places import Place
 from holdfast.engine.resolve import resolve
 from holdfast.engine.resolve.cached import resolve_cached
 

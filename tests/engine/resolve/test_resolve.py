@@ -17,9 +17,15 @@ from packaging.version import InvalidVersion, Version
 
 from holdfast.adapters.declared.uv import ask_uv
 from holdfast.catalog.api import packages, released
-from holdfast.core.requirement import Origin, ProjectRequirements, Requirement, RequirementProblem, parse_requirement
-from holdfast.core.text import Place
-from holdfast.core.versions import admits, admits_newer, admits_older, can_meet, counts
+from holdfast.core.environment.requirement import (
+    Origin,
+    ProjectRequirements,
+    Requirement,
+    RequirementProblem,
+    parse_requirement,
+)
+from holdfast.core.environment.versions import admits, admits_newer, admits_older, can_meet, counts
+from holdfast.core.text.places import Place
 from holdfast.engine.resolve import USUAL_PYTHON, Resolution, choose_python, resolve, resolved_by
 from holdfast.engine.resolve.releases import environment_of
 

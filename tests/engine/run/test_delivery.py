@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.local.stored import read_stored
-from holdfast.core.hub import RepoTree, StoredFile
+from holdfast.core.check.hub import RepoTree, StoredFile
 from holdfast.engine.run.delivery import SKEW_S, judge_delivery, needed_files
 
 MODEL = StoredFile(bytes=8, digests={"sha256": "aa", "git": "bb"})

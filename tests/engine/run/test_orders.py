@@ -12,7 +12,7 @@ import pytest
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
 from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
-from holdfast.core.event import Liveness, RunStage, StopRequested
+from holdfast.core.run.event import Liveness, RunStage, StopRequested
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
 from holdfast.ports import Order

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Event,
     Liveness,
@@ -18,8 +18,8 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
 )
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import RunState, trained_s
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import RunState, trained_s
 from holdfast.engine.report.tables import list_attempts
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, MetricValue, Progress, follow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.targets import read_target
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.run.short_run import EVERY, STEPS, short_run_overrides
 from tests.helpers.generated_jobs import generate_job
 

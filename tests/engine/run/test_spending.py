@@ -5,10 +5,20 @@ from dataclasses import replace
 import pytest
 
 from holdfast.app.run.costs import budget_of
-from holdfast.core.event import Event, Liveness, Polled, Remedied, RunStage, Started, Starting, Stopper, StopRequested
-from holdfast.core.plan import Plan
-from holdfast.core.remedy import AppliedRemedy, SettingChange
-from holdfast.core.run_state import fold
+from holdfast.core.run.event import (
+    Event,
+    Liveness,
+    Polled,
+    Remedied,
+    RunStage,
+    Started,
+    Starting,
+    Stopper,
+    StopRequested,
+)
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.remedy import AppliedRemedy, SettingChange
+from holdfast.core.run.run_state import fold
 from holdfast.engine.run.actions import FindCause, Poll, Start, Stop
 from holdfast.engine.run.spending import Budget, Prices, is_used_up, spent_usd
 from holdfast.engine.run.supervise import Limits, supervise

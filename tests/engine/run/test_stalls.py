@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Diagnosed,
     Event,
     Liveness,
@@ -15,7 +15,7 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.actions import Action, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.stalls import Hearing, describe_silence, judge_silence
 from holdfast.engine.run.supervise import Limits, supervise

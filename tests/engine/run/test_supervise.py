@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.backends import BackendCapabilities
 from holdfast.core.errors import BackendError, LedgerError, UnreachableError
-from holdfast.core.event import (
+from holdfast.core.run.backends import BackendCapabilities
+from holdfast.core.run.event import (
     Closed,
     Delivered,
     Diagnosed,
@@ -30,12 +30,12 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.event_json import event_from_json, event_to_json
-from holdfast.core.plan import Attempt
-from holdfast.core.remedy import SettingChange
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.trouble import Trouble, TroubleKind
+from holdfast.core.run.event_json import event_from_json, event_to_json
+from holdfast.core.run.plan import Attempt
+from holdfast.core.run.remedy import SettingChange
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.trouble import Trouble, TroubleKind
 from holdfast.engine.run.actions import Close, EvaluateModel, ExportModel, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
-from holdfast.core.event import Event, Reported, Starting
-from holdfast.core.run_state import AttemptState, fold
-from holdfast.core.trouble import Trouble, TroubleKind
+from holdfast.core.run.event import Event, Reported, Starting
+from holdfast.core.run.run_state import AttemptState, fold
+from holdfast.core.run.trouble import Trouble, TroubleKind
 from holdfast.engine.run.troubles import SIGNS, new_troubles
 from tests.engine.run.test_supervise import said
 

@@ -7,11 +7,11 @@ import pytest
 
 from holdfast.catalog.data.scanned import numbers, rows_phrase
 from holdfast.catalog.formats.settings import ColumnSettings
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.document import Document, Unknown
-from holdfast.core.finding import Finding, Skip
-from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan, UnreadablePart
-from holdfast.core.shape import Shape
+from holdfast.core.check.finding import Finding, Skip
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.rows.columns import NULL, STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows, Scan, UnreadablePart
+from holdfast.core.rows.shape import Shape
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.columns import ListOf, Scalar
-from holdfast.core.finding import Severity
-from holdfast.core.scan import Scan, UnreadablePart
+from holdfast.core.check.finding import Severity
+from holdfast.core.rows.columns import ListOf, Scalar
+from holdfast.core.rows.scan import Scan, UnreadablePart
 from holdfast.engine.check.rule_runner import severity_of
 from tests.helpers.scanned import FakeRows, Row, assistant, findings, good, scan, scan_frame, system, user
 

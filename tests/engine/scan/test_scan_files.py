@@ -11,9 +11,9 @@ import pytest
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
 from holdfast.catalog.formats.settings import ColumnSettings
-from holdfast.core.columns import STRING
-from holdfast.core.finding import Severity
-from holdfast.core.scan import Scan
+from holdfast.core.check.finding import Severity
+from holdfast.core.rows.columns import STRING
+from holdfast.core.rows.scan import Scan
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.scan import scan_rows
 from tests.helpers.scanned import Row, assistant, findings, good, user

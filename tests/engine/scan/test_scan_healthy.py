@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.finding import Severity
+from holdfast.core.check.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
 from tests.helpers.scanned import Row, assistant, findings, good, scan, system, user
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.finding import Severity
+from holdfast.core.check.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
 from tests.helpers.children import ask_each
 from tests.helpers.sampling import asked, sampled

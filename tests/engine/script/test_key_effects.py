@@ -9,14 +9,14 @@ from typing import Any, Final
 import pytest
 
 from holdfast.catalog.scenarios.choosing import choose_settings
-from holdfast.core.document import Document, Set, apply_edits
+from holdfast.core.check.facts import Machine
 from holdfast.core.errors import GroupedError, UsageError
-from holdfast.core.facts import Machine
-from holdfast.core.job import Job, job_values, parse_job
-from holdfast.core.job_examples import EXAMPLES
-from holdfast.core.plan import Plan
-from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import RunState
+from holdfast.core.job.document import Document, Set, apply_edits
+from holdfast.core.job_file.examples import EXAMPLES
+from holdfast.core.job_file.job import Job, job_values, parse_job
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.launch import apply_job, name_job

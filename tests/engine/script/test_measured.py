@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.script.measured import outline_metrics
 
 JOB: dict[str, Any] = {

@@ -17,8 +17,8 @@ from holdfast.catalog.builtin.stdlib_docstrings import rows
 from holdfast.catalog.environment.stack import load_stack
 from holdfast.catalog.formats import types_of_rows
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.job import Job
 from holdfast.engine.script.python_source import render_block
 from holdfast.engine.script.render import referred_files, render_script
 

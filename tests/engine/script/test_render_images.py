@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.script.render import render_script
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.script.render import referred_files, render_script
 from tests.helpers.forked import Done as Ended
 from tests.helpers.forked import fork

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.report.rows import describe_rows
 from holdfast.engine.script.render import render_rows_script, render_script
 

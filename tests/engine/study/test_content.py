@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 from holdfast.engine.study.content import NUMBERS, WITHOUT_EFFECT, content_of, shape_of
 
 VERSIONS = {"trl": "1.16.0"}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.yaml.render import render_lines
-from holdfast.core.document import Document
 from holdfast.core.errors import GroupedError
-from holdfast.core.json_text import render_canonical
-from holdfast.core.study import parse_study
-from holdfast.core.trial import Trial
+from holdfast.core.job.document import Document
+from holdfast.core.study.study import parse_study
+from holdfast.core.study.trial import Trial
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.conditions import holds
 from holdfast.engine.study.expansion import MOST_TRIALS, expand_trials
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.core.event import RunStage
-from holdfast.core.study import Study
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.run.event import RunStage
+from holdfast.core.study.study import Study
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.headline import describe_certainty
 from holdfast.engine.study.spending import estimate_remaining

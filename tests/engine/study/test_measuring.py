@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from holdfast.core.event import Event, Reported, RunRequested, Starting
-from holdfast.core.run_state import fold
-from holdfast.core.study import StudyMetric
+from holdfast.core.run.event import Event, Reported, RunRequested, Starting
+from holdfast.core.run.run_state import fold
+from holdfast.core.study.study import StudyMetric
 from holdfast.engine.study.measuring import metric_value
 from holdfast.results.evaluate import EvaluateResult, EvaluationFigure
 

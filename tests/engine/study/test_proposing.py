@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.json_text import render_canonical
-from holdfast.core.study import Study
+from holdfast.core.study.study import Study
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.drawing import draw_settings
 from holdfast.engine.study.proposing import count_left, propose_setting
 from holdfast.engine.study.searched import SearchedSetting, is_searched

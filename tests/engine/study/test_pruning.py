@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.study import Pruning, StudyMetric
-from holdfast.core.training_event import Evaluated
+from holdfast.core.run.training_event import Evaluated
+from holdfast.core.study.study import Pruning, StudyMetric
 from holdfast.engine.study.pruning import Pruner
 
 LOSS = StudyMetric.model_validate({"name": "eval_loss"})

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.event import RunStage
-from holdfast.core.study import Study
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.run.event import RunStage
+from holdfast.core.study.study import Study
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.page import render_study
 from holdfast.engine.study.setting_charts import parallel_plot, scatter_plots

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.importance import rank_settings
 from holdfast.engine.study.student import half_width, two_sided
 from holdfast.engine.study.summaries import compare_with_best, summarize_settings

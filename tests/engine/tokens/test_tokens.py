@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.document import Document, Unknown
-from holdfast.core.epoch_steps import Schedule, count_steps
+from holdfast.core.check.facts import Positions
+from holdfast.core.check.finding import Finding, MissingFactError
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Positions
-from holdfast.core.finding import Finding, MissingFactError
-from holdfast.core.methods import Method
-from holdfast.core.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.epoch_steps import Schedule, count_steps
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.inspect.inspection import report_tokens
 from holdfast.engine.tokens import Recipe, read_recipe, show_row, tokenize_rows

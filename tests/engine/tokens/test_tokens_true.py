@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.methods import Method
-from holdfast.core.scan import Scan, Tokens
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.scan import Scan, Tokens
 from holdfast.engine.check.rule_runner import run_rules, select, severity_of
 from holdfast.engine.tokens import tokenize_rows
 from holdfast.engine.tokens.cutting import is_left_out, kept_span

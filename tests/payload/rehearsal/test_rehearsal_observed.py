@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.app.inspect.verb import look_at_local
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 from holdfast.payload.rehearsal.events import EventWriter
 from holdfast.payload.rehearsal.part_request import PartRequest
 from holdfast.payload.rehearsal.trainers.observed import NUMBERS, keep_rows

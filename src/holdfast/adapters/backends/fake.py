@@ -24,10 +24,10 @@ import psutil
 
 from holdfast.adapters.environment.guarded import MARK, GuardedProcess
 from holdfast.adapters.environment.marked_processes import find_marked
-from holdfast.core.backends import FAKE
 from holdfast.core.errors import UnreachableError, UsageError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run.backends import FAKE
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt, Plan
 from holdfast.ports import LogPart, NamedBackend, PollResult, RemoteFile, Retrieval
 
 Answer = TypeVar("Answer")

@@ -6,10 +6,10 @@ from typing import Self
 
 from holdfast.adapters.environment.guarded import GuardedProcess
 from holdfast.adapters.environment.interpreters import select_interpreter
-from holdfast.core.backends import LOCAL
 from holdfast.core.errors import BackendError, UsageError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run.backends import LOCAL
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt, Plan
 from holdfast.ports import NamedBackend, PollResult
 
 

@@ -24,9 +24,9 @@ from holdfast.adapters.declared.locks import read_lock
 from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block, read_pyproject
 from holdfast.catalog.api import packages
-from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.requirement import ProjectRequirements
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import ProjectRequirements
+from holdfast.core.environment.versions import normalized
+from holdfast.core.job.notebook import is_notebook, read_cells
 
 __all__ = ["find_declared", "read_environment_at", "read_header_block"]
 

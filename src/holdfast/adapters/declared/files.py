@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign
-from holdfast.core.text import LineIndex, Place
+from holdfast.core.text.places import LineIndex, Place
 
 LARGEST_BYTES: Final = 8_000_000
 """A lock file of a large project has a few of them; what is larger was not written to declare anything."""

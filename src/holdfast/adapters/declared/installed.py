@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.environment.versions import normalized
+from holdfast.core.text.places import Place
 
 DISTRIBUTION: Final = re.compile(r"^(.+?)-([^-]+)\.(?:dist|egg)-info$")
 SITE_PACKAGES: Final = ("lib/python*/site-packages", "Lib/site-packages")

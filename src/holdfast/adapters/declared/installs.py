@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.requirements_file import RequirementsFile, load_requirements
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.text.places import Place
 
 INSTALL: Final = re.compile(r"(?:\bpip3?(?:\.\d+)?|\bpip)\s+install\b|\buv\s+add\b")
 FILES: Final = {"-r": False, "--requirement": False, "--requirements": False, "-c": True, "--constraint": True}

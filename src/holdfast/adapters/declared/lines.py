@@ -4,9 +4,9 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlparse
 
-from holdfast.core.requirement import Requirement, RequirementProblem, parse_requirement
-from holdfast.core.text import Place
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import Requirement, RequirementProblem, parse_requirement
+from holdfast.core.environment.versions import normalized
+from holdfast.core.text.places import Place
 
 NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 VARIABLE: Final = re.compile(r"[$%]\{?\w|\{\w*\}|\{\{")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.declared.files import Finder
-from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
-from holdfast.core.text import Place
-from holdfast.core.toml_text import parse_toml
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement, RequirementProblem
+from holdfast.core.environment.versions import normalized
+from holdfast.core.text.places import Place
+from holdfast.core.text.toml_text import parse_toml
 
 
 @lru_cache(maxsize=2)  # the scripts of a project have the same lock, which takes far longer to parse than they do

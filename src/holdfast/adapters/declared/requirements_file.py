@@ -8,8 +8,8 @@ from typing import Final
 
 from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.lines import read_requirement
-from holdfast.core.requirement import Requirement, RequirementProblem
-from holdfast.core.text import Place
+from holdfast.core.environment.requirement import Requirement, RequirementProblem
+from holdfast.core.text.places import Place
 
 INCLUDE: Final = re.compile(r"^(?:-r|--requirement)[\s=]*(\S.*)$|^(?:-c|--constraint)[\s=]*(\S.*)$")
 EDITABLE: Final = re.compile(r"^(?:-e|--editable)[\s=]*")

@@ -12,10 +12,10 @@ from typing import Any, Final
 from holdfast.adapters.declared.files import Finder
 from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.toml_files import read_table
-from holdfast.core.expressions import evaluate
-from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
-from holdfast.core.text import Place
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement, RequirementProblem
+from holdfast.core.job.expressions import evaluate
+from holdfast.core.text.places import Place
+from holdfast.core.text.toml_text import parse_toml
 
 ITEM: Final = re.compile(r"^\s*-\s+(['\"]?)([^'\"#]+?)\1\s*(#.*)?$")
 CONDA: Final = re.compile(r"^([\w.-]+)\s*(?:=\s*([\w.*]+)(?:=\S+)?)?$")

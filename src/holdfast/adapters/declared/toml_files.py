@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from holdfast.adapters.declared.files import Finder
 from holdfast.adapters.declared.lines import read_requirement
-from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
-from holdfast.core.script_header import BLOCK
-from holdfast.core.text import LineIndex, Place
-from holdfast.core.toml_text import parse_toml
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement, RequirementProblem
+from holdfast.core.environment.script_header import BLOCK
+from holdfast.core.environment.versions import normalized
+from holdfast.core.text.places import LineIndex, Place
+from holdfast.core.text.toml_text import parse_toml
 
 OPENING: Final = re.compile(r"(?m)^# /// script[ \t]*\r?$")
 COMMENT_MARK: Final = re.compile(r"(?m)^# ?")

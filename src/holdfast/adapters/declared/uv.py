@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.environment.versions import normalized
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.versions import normalized
 
 LONGEST_S: Final = 300
 """An empty cache and a slow line take minutes; what takes longer will not end."""
@@ -83,7 +83,7 @@ def _no_solution(declared: ProjectRequirements, errors: str) -> SourceError:
 def written(each: Requirement) -> str:
     """Return a requirement in the words of PEP 508.
 
-    >>> from holdfast.core.text import Place
+    >>> from holdfast.core.text.places import Place
     >>> written(Requirement(name="trl", specifier=">=1", extras=frozenset({"peft"}), place=Place("r")))
     'trl[peft]>=1'
     """

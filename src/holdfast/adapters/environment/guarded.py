@@ -16,7 +16,7 @@ from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.environment.outside_stacks import outside_stack
 from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
 MARK = "HOLDFAST_ATTEMPT"

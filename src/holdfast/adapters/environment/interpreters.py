@@ -22,10 +22,10 @@ from holdfast.adapters.declared.uv import find_uv, written
 from holdfast.adapters.environment.extras import install_command
 from holdfast.catalog.api import packages
 from holdfast.catalog.environment.packages import load_packages
+from holdfast.core.environment.requirement import ProjectRequirements
+from holdfast.core.environment.script_header import read_header
 from holdfast.core.errors import UsageError
-from holdfast.core.notebook import is_notebook
-from holdfast.core.requirement import ProjectRequirements
-from holdfast.core.script_header import read_header
+from holdfast.core.job.notebook import is_notebook
 
 SCRIPT: Final = "--script"
 """The last word of uv's that runs a script by its own header."""

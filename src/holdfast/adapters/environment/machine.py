@@ -14,7 +14,7 @@ import psutil
 
 from holdfast.adapters.environment.program_output import output_of
 from holdfast.adapters.foreign_files import expanded
-from holdfast.core.facts import Gpu, Machine
+from holdfast.core.check.facts import Gpu, Machine
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
 # A GPU that the environment names and no driver describes.

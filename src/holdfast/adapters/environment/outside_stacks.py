@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.environment.extras import install_command
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 EXTRA: Final = "stacks"
 PY_SPY: Final = "py-spy"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.hub.session import HubSession, TokenRefusedError
 from holdfast.adapters.hub.wire import UnsendableTokenError
-from holdfast.core.hub import Account
+from holdfast.core.check.hub import Account
 
 
 def fetch_account(asking: HubSession) -> Account:

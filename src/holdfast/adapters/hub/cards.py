@@ -11,8 +11,8 @@ from typing import Any, Final
 from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.rows.splits import default_config, endings_of, files_of_config
 from holdfast.adapters.rows.types import types_of_card, types_of_features
-from holdfast.core.columns import Type
-from holdfast.core.facts import Split
+from holdfast.core.check.facts import Split
+from holdfast.core.rows.columns import Type
 
 Json = Mapping[str, Any]
 Sizes = Mapping[str, int | None]

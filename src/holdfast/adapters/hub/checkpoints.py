@@ -19,10 +19,10 @@ from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.settings import read_settings
 from holdfast.adapters.local.stored import read_stored
 from holdfast.adapters.storage.checkpoints import MANIFEST_BYTES, step_in
-from holdfast.core.checkpoint import MANIFEST, Manifest, parse_manifest
+from holdfast.core.check.hub import RepoTree, StoredFile
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.hub import RepoTree, StoredFile
-from holdfast.core.reference import Reference
+from holdfast.core.run.checkpoint import MANIFEST, Manifest, parse_manifest
 
 STATE: Final = "trainer_state.json"
 LAST: Final = "last-checkpoint"

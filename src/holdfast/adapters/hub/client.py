@@ -16,10 +16,10 @@ from holdfast.adapters.hub.settings import HubSettings, read_settings
 from holdfast.adapters.hub.targets import fetch_target
 from holdfast.adapters.hub.weights import fetch_tensors
 from holdfast.adapters.hub.wire import CircuitBreaker
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.hardware import PriceList
-from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.reference import Reference
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.hub import Account, Link, PushTarget, Repo, RepoTree
+from holdfast.core.check.reference import Reference
+from holdfast.core.plan.hardware import PriceList
 
 ANSWERS = ResponseCache()
 """The answers that this process received."""

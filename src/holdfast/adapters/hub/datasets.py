@@ -12,10 +12,10 @@ from holdfast.adapters.hub.cards import DEFAULT, Card, Config, parse_card
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.viewer import complete, fetch_viewed
+from holdfast.core.check.facts import Dataset, Split
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Split
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Reference
 
 
 def fetch_dataset(asking: HubSession, reference: Reference) -> Dataset:

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest, Reply
+from holdfast.core.check.hub import Link
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Link
 
 SCHEMES: Final = ("http", "https")
 NEEDS_GET: Final = frozenset({403, 404, 405, 501})

@@ -12,10 +12,10 @@ from typing import Any
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.local.model_files import model_of, wanted
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import ModelFacts
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Reference
 
 
 def fetch_model(asking: HubSession, reference: Reference) -> ModelFacts:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from holdfast.adapters.hub.session import HubSession
+from holdfast.core.check.hub import RepoKind
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import RepoKind
 
 SHOWN: Final = 3
 """More would be read by nobody."""

@@ -13,8 +13,8 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import TRY_AGAIN, HubRequest
 from holdfast.core.errors import SourceError
-from holdfast.core.hardware import PriceList
-from holdfast.core.numbers import is_number
+from holdfast.core.plan.hardware import PriceList
+from holdfast.core.text.numbers import is_number
 
 MICRO: Final = 1e-6
 PER_HOUR: Final[Mapping[object, int]] = {"second": 3600, "minute": 60, "hour": 1}

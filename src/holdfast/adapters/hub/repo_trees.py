@@ -9,8 +9,8 @@ from typing import Any
 
 from holdfast.adapters.hub.repos import entries_at, fetch_info_now, parse_time, text_at
 from holdfast.adapters.hub.session import HubSession
-from holdfast.core.hub import RepoTree, StoredFile
-from holdfast.core.reference import Reference
+from holdfast.core.check.hub import RepoTree, StoredFile
+from holdfast.core.check.reference import Reference
 
 
 def fetch_repo_tree(asking: HubSession, reference: Reference) -> RepoTree:

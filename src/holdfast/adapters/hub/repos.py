@@ -13,8 +13,8 @@ from urllib.parse import quote
 from holdfast.adapters.hub.nearest import find_nearest
 from holdfast.adapters.hub.session import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.wire import Reply
+from holdfast.core.check.hub import Repo, RepoKind
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Repo, RepoKind
 
 Json = Mapping[str, Any]
 FORBIDDEN: Final = frozenset({401, 403})

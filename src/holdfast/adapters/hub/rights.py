@@ -10,8 +10,8 @@ from typing import Final
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.settings import find_token
 from holdfast.adapters.hub.targets import judge
+from holdfast.core.check.hub import Account
 from holdfast.core.errors import HoldfastError
-from holdfast.core.hub import Account
 from holdfast.payload.rehearsal.part_request import ANY
 
 NEW: Final = "?"

@@ -16,8 +16,8 @@ from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.session import PREFIX, HubSession
 from holdfast.adapters.hub.settings import read_settings
 from holdfast.adapters.hub.wire import TRY_AGAIN, CircuitBreaker, HubRequest, Reply
+from holdfast.core.check.hub import RepoKind
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.hub import RepoKind
 
 MOST_BYTES: Final = 5_000_000
 COMMIT: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")

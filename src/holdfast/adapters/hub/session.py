@@ -8,8 +8,8 @@ from urllib.parse import quote
 from holdfast.adapters.hub.answers import TOO_LONG, ResponseCache, start, together, wait
 from holdfast.adapters.hub.settings import HubSettings
 from holdfast.adapters.hub.wire import TRY_AGAIN, CircuitBreaker, HubRequest, HubTransport, Reply
+from holdfast.core.check.hub import RepoKind
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import RepoKind
 
 T = TypeVar("T")
 REFUSED: Final = "the Hub refuses the token"

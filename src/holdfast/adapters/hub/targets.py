@@ -11,8 +11,8 @@ from holdfast.adapters.hub.accounts import fetch_account
 from holdfast.adapters.hub.repos import fetch_info, fetch_repo, may_write
 from holdfast.adapters.hub.session import HubSession
 from holdfast.catalog.hub.permissions import refusal
+from holdfast.core.check.hub import Account, May, PushTarget, Repo, RepoKind
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Account, May, PushTarget, Repo, RepoKind
 
 ROLES: Final = ("write", "fineGrained")
 Judgement = tuple[May, str]

@@ -12,8 +12,8 @@ from holdfast.adapters.hub.cards import Card, Config, parse_types
 from holdfast.adapters.hub.repos import entries_at, text_at
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest
+from holdfast.core.check.facts import Split
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Split
 
 Json = Mapping[str, Any]
 

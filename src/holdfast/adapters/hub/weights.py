@@ -10,9 +10,9 @@ from holdfast.adapters.hub.repos import fetch_repo
 from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.local.model_files import INDEX, WHOLE, tensors_of
 from holdfast.adapters.local.weights import LENGTH_BYTES, parse_header
+from holdfast.core.check.hub import Repo
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Repo
-from holdfast.core.reference import Reference
 
 FIRST: Final = 100_000
 """Bytes that hold the whole header of most models; huggingface_hub asks for so many too."""

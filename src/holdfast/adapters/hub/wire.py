@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.core.errors import SourceError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 Json = dict[str, Any]
 MEBIBYTE: Final = 1 << 20

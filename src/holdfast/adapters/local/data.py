@@ -16,9 +16,9 @@ from holdfast.adapters.local.near_names import did_you_mean
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.catalog.data.files import READ, ending_of
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.reference import DataFiles, Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
-from holdfast.core.reference import DataFiles, Reference
 
 SAVED, FOLDER = "saved", "folder"
 TRAIN: Final = "train"

@@ -17,12 +17,12 @@ from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
 from holdfast.catalog.data.slices import ALL, Slice, parse_slices
 from holdfast.catalog.hub.repositories import is_rooted, may_be_repository
+from holdfast.core.check.facts import Dataset
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.facts import Dataset
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 
 if TYPE_CHECKING:  # for the type alone: pydantic takes longer to import than a script to check
-    from holdfast.core.job_data import Data
+    from holdfast.core.job_file.data import Data
 
 COUNTED_FILES: Final = 8
 """Files of a split whose rows are counted at most: each takes some hundredths of a second."""

@@ -7,9 +7,9 @@ Source: transformers 5.23, tried with each file broken, doubled or left out: `ch
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.core.facts import ModelFacts
-from holdfast.core.hub import Repo
-from holdfast.core.json_text import parse_json
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.hub import Repo
+from holdfast.core.text.json_text import parse_json
 
 CONFIG: Final = "config.json"
 TOKENIZER: Final = "tokenizer_config.json"

@@ -18,11 +18,11 @@ from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.models.builtin_models import builtin_model, builtin_tensors
 from holdfast.catalog.models.chat_templates import ENDINGS
+from holdfast.core.check.facts import ModelFacts
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import ModelFacts
 
 if TYPE_CHECKING:
-    from holdfast.core.job import (
+    from holdfast.core.job_file.job import (
         Model as BaseModel,  # for the type alone: pydantic takes longer to import than a script to check
     )
 

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 MOST_NAMES: Final = 10_000
 """Names of a folder that are looked at."""

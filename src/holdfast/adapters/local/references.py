@@ -13,10 +13,10 @@ from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.nearest import nearest
-from holdfast.core.reference import Reference
+from holdfast.core.text.nearest import nearest
 
 if TYPE_CHECKING:
     from holdfast.adapters.local.models import LocalModels  # for the type alone: what reads models takes long to import

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import open_foreign
-from holdfast.core.hub import StoredFile
+from holdfast.core.check.hub import StoredFile
 
 CHUNK_BYTES: Final = 1 << 20
 

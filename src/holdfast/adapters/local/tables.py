@@ -24,7 +24,7 @@ from holdfast.adapters.rows.json_text import NO_ROW, chunks_of, rows_on
 from holdfast.adapters.rows.names import BadDataError, kind_of
 from holdfast.adapters.rows.sources import open_bytes, opened
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.columns import NULL, Scalar, Type
+from holdfast.core.rows.columns import NULL, Scalar, Type
 
 # Rows that are looked at; a check must not read a corpus.
 FIRST = 100

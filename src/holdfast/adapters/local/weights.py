@@ -13,7 +13,7 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.local.model_files import LFS, describe_damage
 from holdfast.core.errors import SourceError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 LENGTH_BYTES: Final = 8
 """The header's length stands in the first of a file, a little-endian integer."""

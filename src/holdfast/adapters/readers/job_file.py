@@ -12,7 +12,8 @@ from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.page import EditedText, SourceLines
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
-from holdfast.core.document import (
+from holdfast.core.errors import GroupedError, JobError, Spot
+from holdfast.core.job.document import (
     Document,
     Edit,
     Key,
@@ -25,8 +26,7 @@ from holdfast.core.document import (
     parse_key,
     render_key,
 )
-from holdfast.core.errors import GroupedError, JobError, Spot
-from holdfast.core.text import LineIndex, TextEdit
+from holdfast.core.text.places import LineIndex, TextEdit
 
 NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is neither a mapping nor a list of that length",

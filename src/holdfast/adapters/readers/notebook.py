@@ -11,10 +11,10 @@ from typing import Any
 from holdfast.adapters.readers.script import read_program
 from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
 from holdfast.adapters.readers.script.places import Cell
-from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.notebook import code_cells, parse_notebook
-from holdfast.core.text import LINE_BREAK
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import code_cells, parse_notebook
+from holdfast.core.text.places import LINE_BREAK
 
 
 def read_notebook(text: str, path: str, *, beside: Callable[[str], str | None] | None) -> tuple[Document, ...]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.text.places import TextEdit, apply_text_edits
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')

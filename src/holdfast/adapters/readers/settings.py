@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 SettingsFiles = Callable[[str], Document | None]
 """Gives the settings of a file by its name, or None if it is not at hand, or is nothing that can be read."""

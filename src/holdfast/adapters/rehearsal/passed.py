@@ -16,7 +16,7 @@ from msgspec import json as typed_json
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.check_cache import digest, holdfast_stamp, user_cache
-from holdfast.core.rehearsed_training import RehearsedTraining
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,12 @@ from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text, require_takes_arguments
 from holdfast.adapters.targets.overrides import require_no_overrides
-from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.notebook import read_cells
-from holdfast.core.scenario import ScenarioChoices
-from holdfast.core.target_kind import TargetKind, target_kind
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import read_cells
+from holdfast.core.job.scenario import ScenarioChoices
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.text.places import Place
 
 COMMAND: Final = "--"
 FLAG: Final = "--"

@@ -14,8 +14,8 @@ from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
-from holdfast.core.json_text import parse_json
-from holdfast.core.scan import RewardResult
+from holdfast.core.rows.scan import RewardResult
+from holdfast.core.text.json_text import parse_json
 
 LIMIT_S = 30.0
 """Time that a call may take."""

@@ -27,9 +27,9 @@ from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.adapters.foreign_files import read_both_ends
 from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
-from holdfast.core.json_text import parse_json
-from holdfast.core.rehearsal import EVENT_KEYS, PartResult
-from holdfast.core.training_event import CheckpointSaved, parse_training_event
+from holdfast.core.rehearse.rehearsal import EVENT_KEYS, PartResult
+from holdfast.core.run.training_event import CheckpointSaved, parse_training_event
+from holdfast.core.text.json_text import parse_json
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"

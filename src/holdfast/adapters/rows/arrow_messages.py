@@ -12,8 +12,8 @@ from typing import IO, Final
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import JSON, OTHER, types_in_metadata, with_declared
-from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
-from holdfast.core.json_text import DEEPEST
+from holdfast.core.rows.columns import ListOf, Scalar, ScalarName, Struct, Type
+from holdfast.core.text.json_text import DEEPEST
 
 MAGIC: Final = b"ARROW1"
 FILE_HEAD_BYTES: Final = 8

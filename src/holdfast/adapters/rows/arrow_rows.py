@@ -23,7 +23,7 @@ from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.limits import slices_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import Columns, FilePreview, Pieces, RowChunk
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.scan import UnreadablePart
 
 # Record batches are read together up to so many bytes.
 PART_BYTES: Final = 32 << 20

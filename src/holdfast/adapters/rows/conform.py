@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.frames import DTYPES, dtype_of
 from holdfast.adapters.rows.pieces import Columns
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
 
 # datasets writes columns of type `json` so. What polars does not know it would keep under a name, where nothing works on it.
 if hasattr(pl, "register_extension_type"):

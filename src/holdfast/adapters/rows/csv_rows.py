@@ -32,8 +32,8 @@ from holdfast.adapters.rows.pieces import (
     RowChunk,
 )
 from holdfast.adapters.rows.sources import ByteSource, opened
-from holdfast.core.columns import STRING, Scalar, Type
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.columns import STRING, Scalar, Type
+from holdfast.core.rows.scan import UnreadablePart
 
 # Rows of which pandas decides on a type.
 CHUNK_ROWS: Final = 10_000

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from holdfast.adapters.rows.guess import LARGEST_INTEGER, TIME
 from holdfast.adapters.rows.json_text import NO_ROW
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
 
 JSON: Final = Scalar("json")
 INTEGER = re.compile(r"\s*-?\d+\s*")

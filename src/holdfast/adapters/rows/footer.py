@@ -15,8 +15,8 @@ from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.arrow_messages import CONTINUES, FILE_HEAD_BYTES, columns_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import OTHER, types_in_metadata, with_declared
-from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
-from holdfast.core.json_text import DEEPEST
+from holdfast.core.rows.columns import ListOf, Scalar, ScalarName, Struct, Type
+from holdfast.core.text.json_text import DEEPEST
 
 MAGIC: Final = b"PAR1"
 ENCRYPTED: Final = b"PARE"

@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 from holdfast.adapters.rows.json_text import has_deep_line, has_half_characters
 from holdfast.adapters.rows.pieces import Columns
 from holdfast.adapters.rows.types import type_of_dtype
-from holdfast.core.columns import NULL, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import NULL, ListOf, Scalar, Struct, Type
 
 DTYPES: Final[Mapping[str, Any]] = {
     "string": pl.String,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.adapters.rows.types import JSON
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 
 LARGEST_INTEGER = (1 << 63) - 1
 # What pyarrow takes for a point in time. A column of nothing else becomes one, even if it is text to everybody else.

@@ -35,7 +35,7 @@ from holdfast.adapters.rows.limits import MOST_CELLS, refuse_wide, width_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.scan import UnreadablePart
 
 # Above this, `datasets` needs more memory than many machines have for one array, which it reads whole.
 LARGE_ARRAY_BYTES = 1 << 30

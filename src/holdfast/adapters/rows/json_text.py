@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES
 from holdfast.adapters.rows.sources import ByteSource
-from holdfast.core.json_text import DEEPEST, TOO_DEEP, is_deep, parse_json
+from holdfast.core.text.json_text import DEEPEST, TOO_DEEP, is_deep, parse_json
 
 Layout = Literal["lines", "array", "values"]
 BOM: Final = codecs.BOM_UTF8

@@ -8,8 +8,8 @@ import polars as pl
 
 from holdfast.adapters.rows.frames import NAMELESS
 from holdfast.adapters.rows.pieces import Columns
-from holdfast.core.columns import scalars_of
 from holdfast.core.errors import SourceError, Spot
+from holdfast.core.rows.columns import scalars_of
 
 MOST_COLUMNS: Final = 10_000
 """Columns, with the keys of objects in them; of each, every row holds a value or null."""

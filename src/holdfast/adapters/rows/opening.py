@@ -18,9 +18,9 @@ from holdfast.adapters.rows.sources import refuse_strangers
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.adapters.rows.text_rows import look_at_text, read_text
 from holdfast.catalog.data.slices import ALL, Slice, parse_slices
-from holdfast.core.columns import Type
 from holdfast.core.errors import SourceError
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import UnreadablePart
 from holdfast.ports import Batch
 
 FORMATS: Final[dict[str, Format]] = {

@@ -15,7 +15,7 @@ from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.footer import Footer, RowGroup, read_footer
 from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, slices_of, width_of
 from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.scan import UnreadablePart
 
 # Small row groups are read together, up to so many rows, and large ones in parts.
 MOST_ROWS: Final = 50_000

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.core.columns import Type
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import UnreadablePart
 
 # As many bytes or characters as `datasets` reads at a time, so that the first of them decide on the same types.
 CHUNK_BYTES = 10 << 20

@@ -19,7 +19,7 @@ from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME
 from holdfast.core.errors import SourceError, Spot
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 Splits = dict[str, list[Path]]
 

@@ -12,8 +12,8 @@ import polars as pl
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
-from holdfast.core.columns import STRING
-from holdfast.core.scan import UnreadablePart
+from holdfast.core.rows.columns import STRING
+from holdfast.core.rows.scan import UnreadablePart
 
 COLUMNS: Final = {"text": STRING}
 

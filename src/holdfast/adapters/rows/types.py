@@ -6,8 +6,8 @@ Nothing is imported for it, so that a check may ask.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.columns import STRING, ListOf, Scalar, ScalarName, Struct, Type
-from holdfast.core.json_text import DEEPEST, parse_json
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, ScalarName, Struct, Type
+from holdfast.core.text.json_text import DEEPEST, parse_json
 
 # Source: `datasets.features.features`, 5.2: what a `Value` may hold, and pyarrow's names of it. Beginnings of the names.
 DTYPES: Final[Mapping[str, ScalarName]] = {

@@ -18,7 +18,8 @@ from zipfile import is_zipfile
 from holdfast.adapters.foreign_files import is_file, is_there, open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_tensor_header
-from holdfast.core.checkpoint import (
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.run.checkpoint import (
     CUT_SHORT,
     MANIFEST,
     NO_MANIFEST,
@@ -32,9 +33,8 @@ from holdfast.core.checkpoint import (
     describe_damage,
     parse_manifest,
 )
-from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.json_text import parse_json
-from holdfast.core.numbers import is_whole
+from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.numbers import is_whole
 
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.checkpoint import CUT_SHORT, CheckpointIntegrity, describe_damage
+from holdfast.core.run.checkpoint import CUT_SHORT, CheckpointIntegrity, describe_damage
 
 DAMAGED: Final = "damaged"
 """The folder beside the checkpoints."""

@@ -18,7 +18,7 @@ from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.check_cache import user_cache
 from holdfast.adapters.storage.private_files import write_private
 from holdfast.core.errors import SourceError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 SHORT = 16
 """Digits of a digest in the name of a folder."""

@@ -20,10 +20,10 @@ from holdfast.adapters.storage.locks import waiting_for
 from holdfast.adapters.storage.private_files import open_private
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event
-from holdfast.core.event_json import event_from_json, event_to_json
-from holdfast.core.json_text import parse_json
-from holdfast.core.redact import redact
+from holdfast.core.run.event import Event
+from holdfast.core.run.event_json import event_from_json, event_to_json
+from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.redact import redact
 
 SCHEMA: Final = """
 CREATE TABLE runs (

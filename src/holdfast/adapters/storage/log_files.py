@@ -18,7 +18,7 @@ from shlex import quote
 from typing import Any, BinaryIO, Final, Literal, cast
 
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 CHUNK: Final = 8 * 2**20
 SNIFFED: Final = 64 * 2**10

@@ -14,8 +14,8 @@ from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
 from holdfast.core.evaluation import is_task_path
-from holdfast.core.event import Event, Reported
-from holdfast.core.job import Evaluation, Job
+from holdfast.core.job_file.job import Evaluation, Job
+from holdfast.core.run.event import Event, Reported
 
 RESOLVED_JOB_FILE: Final = "job.resolved.yaml"
 

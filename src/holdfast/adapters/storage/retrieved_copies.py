@@ -9,7 +9,7 @@ from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.private_files import make_private, open_private
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 from holdfast.ports import RemoteFile
 
 VERSIONS: Final = "retrieved.jsonl"

@@ -18,8 +18,8 @@ from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.adapters.storage.private_files import write_private
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.json_text import parse_json
-from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.run.plan import Plan, RunRequest
+from holdfast.core.text.json_text import parse_json
 
 DRAWS = 100
 SUPERVISOR = "supervisor.lock"

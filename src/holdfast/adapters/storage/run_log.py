@@ -16,8 +16,8 @@ from typing import ClassVar
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.private_files import make_private, open_private
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event
-from holdfast.core.event_json import event_to_json
+from holdfast.core.run.event import Event
+from holdfast.core.run.event_json import event_to_json
 
 LOG = logging.getLogger("holdfast")
 LOG.addHandler(logging.NullHandler())

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
-from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import Reported
-from holdfast.core.run_state import AttemptState
-from holdfast.core.training_event import event_of_line
+from holdfast.core.run.checkpoint import CheckpointIntegrity
+from holdfast.core.run.event import Reported
+from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.training_event import event_of_line
 from holdfast.ports import OutputNews
 
 

@@ -13,7 +13,7 @@ from holdfast.adapters.storage.locks import holding, is_held, waiting_for
 from holdfast.adapters.storage.private_files import make_private
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.core.errors import HoldfastError, LedgerError, UsageError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 STUDIES: Final = "studies"
 TABLE: Final = "results.csv"

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import mask
 from holdfast.catalog.data.files import READ, ending_of
-from holdfast.core.document import Document, Edit
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.nearest import nearest
-from holdfast.core.notebook import read_cells
-from holdfast.core.redact import named_secrets, secrets_in_yaml
-from holdfast.core.scenario import ScenarioChoices
-from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document, Edit
+from holdfast.core.job.notebook import read_cells
+from holdfast.core.job.scenario import ScenarioChoices
+from holdfast.core.job.target_kind import STANDARD_INPUT, TargetKind, target_kind
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.places import TextEdit
+from holdfast.core.text.redact import named_secrets, secrets_in_yaml
 
 if TYPE_CHECKING:
-    from holdfast.core.job import Job  # for the type alone: pydantic takes a third of a script's check
+    from holdfast.core.job_file.job import Job  # for the type alone: pydantic takes a third of a script's check
 
 UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text file"
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"

@@ -25,12 +25,12 @@ from holdfast.adapters.targets import PlaceEdits, Target, missing_file, read_tex
 from holdfast.adapters.targets.jobs import PARTS, place_foreign_edits
 from holdfast.adapters.targets.recipes import read_recipe_documents, recipe_name
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
-from holdfast.core.addresses import WEB
-from holdfast.core.backends import BACKEND_KEY, HF_JOBS, BackendCapabilities, capabilities_of
-from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.redact import is_secret
-from holdfast.core.text import Place, TextEdit
+from holdfast.core.job.document import Document, Edit, Key, Set, Unknown, apply_edits
+from holdfast.core.run.backends import BACKEND_KEY, HF_JOBS, BackendCapabilities, capabilities_of
+from holdfast.core.text.addresses import WEB
+from holdfast.core.text.places import Place, TextEdit
+from holdfast.core.text.redact import is_secret
 
 COMMAND_LINE = "command line"
 MAKE_VARIABLE = re.compile(r"^(?P<name>\w+)\s*[:?]?=\s*(?P<value>[^$\n]*?)\s*$", re.MULTILINE)

@@ -19,8 +19,8 @@ from pathspec import GitIgnoreSpec, RegexPattern
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.targets import SHELL
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import SURE, nearest
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.text.nearest import SURE, nearest
 
 LEFT_OUT: Final = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", "site-packages"}

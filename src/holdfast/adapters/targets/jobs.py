@@ -20,12 +20,12 @@ from holdfast.adapters.targets.overrides import (
 )
 from holdfast.adapters.targets.studies import document_of_job, is_study, place_study_edits
 from holdfast.adapters.yaml.compose import UnsupportedYamlError
-from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job, parse_job
-from holdfast.core.scenario import SCENARIO_KEY
-from holdfast.core.text import TextEdit
-from holdfast.core.valid_job import ValidPart, valid_part
+from holdfast.core.job.document import Document, Edit, Unknown
+from holdfast.core.job.scenario import SCENARIO_KEY
+from holdfast.core.job_file.job import Job, parse_job
+from holdfast.core.job_file.valid_job import ValidPart, valid_part
+from holdfast.core.text.places import TextEdit
 
 TOP_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 PARTS: Final = ("method", "model", "dataset", "train", "peft", "quantization")

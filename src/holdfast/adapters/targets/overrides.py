@@ -5,12 +5,12 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
-from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
-from holdfast.core.json_text import DEEPEST
-from holdfast.core.scenario import SCENARIO_KEY
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job.scenario import SCENARIO_KEY
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL
+from holdfast.core.text.json_text import DEEPEST
+from holdfast.core.text.places import Place
 
 PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(

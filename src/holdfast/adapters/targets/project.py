@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import GroupedError, Spot, UsageError
-from holdfast.core.nearest import nearest
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.toml_text import parse_toml
 
 FILES: Final = ("holdfast.toml", "pyproject.toml")
 """Where settings may stand; the first of one folder that has any holds."""

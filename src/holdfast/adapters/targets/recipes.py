@@ -17,7 +17,7 @@ from holdfast.adapters.readers.foreign.llama_factory import read_llama_factory
 from holdfast.adapters.readers.settings import ENDINGS
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.jobs import read_recipe_text
-from holdfast.core.document import Document, Unknown
+from holdfast.core.job.document import Document, Unknown
 
 TRAIN: Final = "train"
 COMMANDS: Final[Mapping[str, RecipeReader]] = {

@@ -9,12 +9,12 @@ from msgspec import structs
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.scenarios.choosing import choose_settings
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding, MissingFactError, Rule, Severity
+from holdfast.core.check.strict_document import StrictDocument
 from holdfast.core.errors import SourceError
-from holdfast.core.finding import Finding, MissingFactError, Rule, Severity
-from holdfast.core.job import Job
-from holdfast.core.scenario import ScenarioChoices
-from holdfast.core.strict_document import StrictDocument
+from holdfast.core.job.document import Document
+from holdfast.core.job.scenario import ScenarioChoices
+from holdfast.core.job_file.job import Job
 from holdfast.rules import rules_of_jobs
 
 FACTS: Final = frozenset({"job", "api"})

@@ -9,9 +9,9 @@ from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
 from holdfast.adapters.targets.siblings import SiblingModules, SiblingSettings
 from holdfast.catalog.hub.jobs import IMAGES, UV
-from holdfast.core.document import Document, Edit, Set, apply_edits
 from holdfast.core.errors import UsageError
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document, Edit, Set, apply_edits
+from holdfast.core.text.places import TextEdit
 
 
 def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -> Target:

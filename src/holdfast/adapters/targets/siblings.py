@@ -8,8 +8,8 @@ from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
 from holdfast.adapters.targets import missing_file
-from holdfast.core.document import Document, Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.places import Place
 
 
 def read_documents(

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from holdfast.adapters.foreign_files import is_there, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Document, Edit, Key, ReplaceCall
 from holdfast.core.errors import HoldfastError, Spot, UsageError
-from holdfast.core.target_kind import TargetKind, target_kind
-from holdfast.core.text import Place, TextEdit
+from holdfast.core.job.document import Document, Edit, Key, ReplaceCall
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.text.places import Place, TextEdit
 
 JOB: Final = "job"
 PATHS: Final = ("model", "model.path", "dataset", "dataset.path", "dataset.mix")

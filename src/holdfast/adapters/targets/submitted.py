@@ -16,11 +16,11 @@ from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.targets.commands import read_line_documents, read_script_documents
 from holdfast.adapters.targets.siblings import SiblingSettings
 from holdfast.catalog.hub.jobs import IMAGES, UV
-from holdfast.core.backends import BACKEND_KEY, HF_JOBS
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import BACKEND_KEY, HF_JOBS
+from holdfast.core.text.places import Place
 
 KEYS: Final = {
     "flavor": "where.hardware",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.core.facts import Positions
+from holdfast.core.check.facts import Positions
 
 GARBLED = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 8

@@ -24,11 +24,11 @@ from holdfast.catalog.builtin.tiny_chat import make_tokenizer
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
 from holdfast.catalog.models.vision import is_vision
-from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
-from holdfast.core.json_text import parse_json
-from holdfast.core.methods import Method
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.job.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.text.json_text import parse_json
 
 CLONING = (Method.SFT, Method.REWARD)
 """Methods whose trainers take another model's chat template together with its tokens."""

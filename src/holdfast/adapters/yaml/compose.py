@@ -24,7 +24,7 @@ from ruamel.yaml.reader import ReaderError
 
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, YamlNode, after_colon, parse_plain
 from holdfast.core.errors import GroupedError, JobError, Spot, shorten
-from holdfast.core.text import LineIndex
+from holdfast.core.text.places import LineIndex
 
 LONGEST = 200_000
 """Characters; ruamel.yaml reads some 400,000 a second, and a job has a few thousand."""

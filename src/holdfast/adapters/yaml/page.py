@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.adapters.yaml.tree import Child
-from holdfast.core.text import LINE_BREAK, LineIndex, TextEdit
+from holdfast.core.text.places import LINE_BREAK, LineIndex, TextEdit
 
 BYTE_ORDER_MARK = "\ufeff"
 COMMENT = re.compile(r"(?P<comma>[ \t]*,)?[ \t]*(#.*)?")

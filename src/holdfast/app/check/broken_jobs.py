@@ -9,9 +9,9 @@ from holdfast.adapters.targets.jobs import read_valid_part
 from holdfast.app.check import jobs
 from holdfast.app.check.target_request import IGNORES, TargetRequest
 from holdfast.app.hub_access import open_outside
+from holdfast.core.check.finding import Finding, Rule, Severity
 from holdfast.core.errors import RuleError, Spot, UsageError
-from holdfast.core.finding import Finding, Rule, Severity
-from holdfast.core.valid_job import NAMED, ValidPart
+from holdfast.core.job_file.valid_job import NAMED, ValidPart
 from holdfast.engine.check.rule_runner import select, severity_of
 from holdfast.engine.check.suppress import split_suppressed
 from holdfast.rules import rules_of_jobs

@@ -16,8 +16,8 @@ from holdfast.app.rehearsed import passed_rehearsals
 from holdfast.app.targets.programs import program_of
 from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import HoldfastError
-from holdfast.core.run_state import RunState, fold, trained_s
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.run.run_state import RunState, fold, trained_s
 from holdfast.engine.checklist.earlier import Earlier
 
 RUNNABLE: Final = (TargetKind.JOB, TargetKind.SCRIPT, TargetKind.NOTEBOOK)

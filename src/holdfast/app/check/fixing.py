@@ -10,12 +10,12 @@ from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import Target, read_text
 from holdfast.app.check.target import check_rules, check_target, read_check_target
 from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
-from holdfast.core.document import Rename
+from holdfast.core.check.finding import Finding
 from holdfast.core.errors import GroupedError, JobError, MisspeltKeyError, UsageError, flatten
-from holdfast.core.finding import Finding
-from holdfast.core.notebook import is_notebook
-from holdfast.core.target_kind import STANDARD_INPUT
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.job.document import Rename
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.job.target_kind import STANDARD_INPUT
+from holdfast.core.text.places import TextEdit, apply_text_edits
 from holdfast.engine.check.answers import UNREADABLE
 from holdfast.engine.check.fixes import FixResult, combine_fixes, render_diff
 from holdfast.results.check import AppliedFix, TargetResult

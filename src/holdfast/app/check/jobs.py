@@ -13,12 +13,12 @@ from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, local_rows
 from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.app.own_prices import own_hardware_of
-from holdfast.core.document import Document, Set
+from holdfast.core.check.finding import Finding, Rule, Skip
 from holdfast.core.errors import SourceError
-from holdfast.core.finding import Finding, Rule, Skip
-from holdfast.core.job import Job
-from holdfast.core.scan import Scan
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job_file.job import Job
+from holdfast.core.rows.scan import Scan
+from holdfast.core.text.places import Place
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import ReferenceResolver, applicable_rules

@@ -21,7 +21,7 @@ from holdfast.adapters.storage.check_cache import (
 from holdfast.adapters.targets.siblings import read_module
 from holdfast.app.check.target import TargetOutcome, check_one_of_many
 from holdfast.app.check.target_request import CATALOG, TargetRequest
-from holdfast.core.target_kind import target_kind
+from holdfast.core.job.target_kind import target_kind
 from holdfast.results.check import TargetResult
 
 FILES_PER_PROCESS: Final = 25

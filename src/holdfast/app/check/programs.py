@@ -8,10 +8,10 @@ from holdfast.adapters.declared import find_declared
 from holdfast.adapters.targets import Target
 from holdfast.app.check.script_rows import check_rows
 from holdfast.catalog.api import packages
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding, Rule, Skip
+from holdfast.core.environment.requirement import ProjectRequirements
 from holdfast.core.errors import SourceError
-from holdfast.core.finding import Finding, Rule, Skip
-from holdfast.core.requirement import ProjectRequirements
+from holdfast.core.job.document import Document
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.by_default import add_by_default
 from holdfast.engine.check.hub_facts import ReferenceResolver

@@ -11,8 +11,8 @@ from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest, refuse_overrides
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import nearest
-from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
+from holdfast.core.job.target_kind import STANDARD_INPUT, TargetKind, target_kind
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.check.answers import UNREADABLE
 from holdfast.rules import all_rules
 

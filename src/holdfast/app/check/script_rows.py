@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from holdfast.app.check.target_request import INSPECTED
 from holdfast.catalog.api.since import since
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding, Rule, Skip
 from holdfast.core.errors import SourceError
-from holdfast.core.finding import Finding, Rule, Skip
-from holdfast.core.scan import Scan
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import Scan
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.program_facts import ProgramFacts, VersionContext
 from holdfast.engine.check.rule_runner import MissingFact, run_rules

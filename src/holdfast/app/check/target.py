@@ -19,12 +19,12 @@ from holdfast.app.check.target_request import (
     refuse_overrides,
 )
 from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.core.check.facts import HUB_FACTS
+from holdfast.core.check.finding import Finding, Rule
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
-from holdfast.core.facts import HUB_FACTS
-from holdfast.core.finding import Finding, Rule
+from holdfast.core.job.target_kind import target_kind
 from holdfast.core.outcome import Raised, outcome_of
-from holdfast.core.target_kind import target_kind
-from holdfast.core.text import Place
+from holdfast.core.text.places import Place
 from holdfast.engine.check.answers import UNREADABLE, CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.rule_runner import run_rules, select

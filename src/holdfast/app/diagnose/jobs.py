@@ -11,11 +11,11 @@ from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.app.diagnose.rows import find_in_rows
 from holdfast.app.hub_access import HubAccess, open_outside
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.finding import Finding
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
 from holdfast.core.errors import HoldfastError
-from holdfast.core.finding import Finding
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.places import Place
 from holdfast.engine.check.program import check_program
 from holdfast.engine.check.suppress import split_suppressed
 from holdfast.engine.diagnose.declared import DeclaredTraining

@@ -11,11 +11,11 @@ from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
-from holdfast.core.calls import CallResult
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding
 from holdfast.core.errors import HoldfastError
-from holdfast.core.finding import Finding
-from holdfast.core.text import Place
+from holdfast.core.job.calls import CallResult
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 from holdfast.engine.script.literal_rows import literal_rows
 
 SPLITS: Final = {"train_dataset": "train", "eval_dataset": "test"}

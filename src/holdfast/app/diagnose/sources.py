@@ -11,7 +11,7 @@ from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.core.errors import UsageError
-from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
+from holdfast.core.job.target_kind import STANDARD_INPUT, TargetKind, target_kind
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.history import RunHistory
 

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from holdfast.app.arguments import PathName, PathNames, as_paths
 from holdfast.app.diagnose.sources import find_sources
-from holdfast.core.diagnosis import Diagnosis
-from holdfast.core.log import Log
+from holdfast.core.diagnose.diagnosis import Diagnosis
+from holdfast.core.diagnose.log import Log
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import diagnose_result, with_refusal

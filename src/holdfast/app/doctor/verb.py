@@ -11,9 +11,9 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.environment.toolchain import driver_version, unmet_requirements, uv_version, why_no_sandbox
 from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import why_offline
+from holdfast.core.check.facts import Machine
+from holdfast.core.check.hub import Account
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Machine
-from holdfast.core.hub import Account
 from holdfast.results.doctor import (
     DoctorResult,
     GpuFacts,

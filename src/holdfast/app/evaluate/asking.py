@@ -15,7 +15,7 @@ from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import GenerationSettings
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 from holdfast.results.evaluate import EvaluatedCheckpoint
 
 LM_EVAL: Final = ("lm_eval",)

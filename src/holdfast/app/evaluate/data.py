@@ -12,11 +12,11 @@ from holdfast.app.models.near_files import suggest_path
 from holdfast.catalog.builtin import BUILTIN, DATASETS, stdlib_docstrings
 from holdfast.catalog.formats import ColumnSettings, recognise, settle, types_of_rows
 from holdfast.catalog.hub.repositories import may_be_repository
-from holdfast.core.columns import Type
-from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import suggest_one
-from holdfast.core.unpacking import unpack_rows
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.unpacking import unpack_rows
+from holdfast.core.text.nearest import suggest_one
 from holdfast.engine.mapping.found import DataProfile, lacking_rows
 from holdfast.ports import Rows
 

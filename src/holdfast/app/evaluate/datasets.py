@@ -13,7 +13,7 @@ from holdfast.app.models.found_model import FoundModel
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import Example, TaskName, WorkKind
-from holdfast.core.nearest import suggest_one
+from holdfast.core.text.nearest import suggest_one
 from holdfast.engine.evaluate.measuring import default_metrics
 from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
 from holdfast.results.evaluate import BenchmarkDetails

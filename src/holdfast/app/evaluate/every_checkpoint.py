@@ -12,8 +12,8 @@ from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.evaluating import run_evaluation
 from holdfast.app.models.finding import find_model
 from holdfast.app.models.run_models import kept_checkpoints
-from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.run.checkpoint import describe_damage
 from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
 
 COMPARED_ONCE: Final = "the rows are compared once, with the final model's figures"

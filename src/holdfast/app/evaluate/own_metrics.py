@@ -8,7 +8,7 @@ from holdfast.adapters.rehearsal.rewards import call_metric, call_rewards
 from holdfast.app.evaluate.asking import RequestedMetrics
 from holdfast.app.evaluate.datasets import DatasetError
 from holdfast.core.evaluation import Example, ModelOutput
-from holdfast.core.scan import RewardResult
+from holdfast.core.rows.scan import RewardResult
 from holdfast.engine.inspect.made_completions import OWN
 
 LIMIT_S: Final = 600.0

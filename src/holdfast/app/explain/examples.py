@@ -4,8 +4,8 @@ from holdfast.adapters.readers.command_line import command_document, read_comman
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule
+from holdfast.core.check.finding import Case, Finding, Rule
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import run_rules
 
 

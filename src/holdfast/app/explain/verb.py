@@ -5,13 +5,13 @@ from functools import partial
 from typing import Final
 
 from holdfast.app.explain.examples import objections
-from holdfast.core.diagnosis import Signature
+from holdfast.core.check.finding import Rule
+from holdfast.core.diagnose.diagnosis import Signature
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Rule
-from holdfast.core.job import all_keys, job_schema
-from holdfast.core.methods import Method
-from holdfast.core.nearest import nearest
-from holdfast.core.study import study_schema
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.job import all_keys, job_schema
+from holdfast.core.study.study import study_schema
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.explain import unreadable
 from holdfast.engine.explain.arguments import argument_json, argument_keys, find_argument, render_argument
 from holdfast.engine.explain.classes import render_class

@@ -13,8 +13,8 @@ from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_mo
 from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
 from holdfast.app.models.delivering import verify_folder
+from holdfast.core.check.reference import Reference
 from holdfast.core.export import MergeAnswer
-from holdfast.core.reference import Reference
 from holdfast.engine.export.merging import merge_checks, merge_notes
 from holdfast.engine.export.modelfile import has_template
 from holdfast.results.export import ExportedFile, ExportResult

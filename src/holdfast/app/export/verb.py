@@ -12,9 +12,9 @@ from holdfast.app.export.exporting import run_export
 from holdfast.app.export.finding import ExportSource, find_source
 from holdfast.app.export.steps import SHARD_SIZE, ExportRequest
 from holdfast.app.extras import require_extra
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.nearest import nearest
-from holdfast.core.reference import Reference
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.export.quantizations import QUANTIZATIONS
 from holdfast.results.export import ExportResult
 

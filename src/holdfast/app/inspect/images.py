@@ -11,11 +11,11 @@ from holdfast.adapters.rows.images import ImageFacts, has_pillow, images_folder,
 from holdfast.adapters.tokens.image_tokens import count_image_tokens
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.formats.words import IMAGES
-from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
-from holdfast.core.image_scan import ImageScan
-from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan
-from holdfast.core.unpacking import unpack_rows
+from holdfast.core.job.document import Document
+from holdfast.core.rows.image_scan import ImageScan
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows, Scan
+from holdfast.core.rows.unpacking import unpack_rows
 from holdfast.engine.inspect.image_lengths import mark_cut_images
 
 DECODED: Final = 1000

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from holdfast.adapters.rehearsal.rewards import call_rewards, rewrite_rows
 from holdfast.adapters.targets import path_beside
-from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.scan import RewardResult
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import RewardResult
 from holdfast.engine.inspect.made_completions import make_question
 
 ROWS: Final = 4

@@ -15,15 +15,15 @@ from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
-from holdfast.core.columns import Type
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.methods import Method
-from holdfast.core.reference import Reference
-from holdfast.core.row_numbers import renumber_scan
-from holdfast.core.scan import Scan
-from holdfast.core.shape import Shape
-from holdfast.core.unpacking import unpack_rows
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.row_numbers import renumber_scan
+from holdfast.core.rows.scan import Scan
+from holdfast.core.rows.shape import Shape
+from holdfast.core.rows.unpacking import unpack_rows
 from holdfast.engine.scan import scan_rows
 from holdfast.ports import Rows
 

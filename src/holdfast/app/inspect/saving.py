@@ -13,13 +13,13 @@ from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.targets import Target, path_beside, read_referred, read_target
 from holdfast.app.targets.local_inputs import own_modules
 from holdfast.catalog.builtin import BUILTIN
-from holdfast.core.document import Document, Set
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.job import Job
-from holdfast.core.json_text import render_canonical
-from holdfast.core.reference import Reference
-from holdfast.core.secret_references import separate_secrets
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job_file.job import Job
+from holdfast.core.job_file.secret_references import separate_secrets
+from holdfast.core.text.json_text import render_canonical
+from holdfast.core.text.places import Place
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.script.carried_files import map_function
 from holdfast.engine.script.render import referred_files, render_rows_script

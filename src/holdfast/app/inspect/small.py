@@ -8,10 +8,10 @@ from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.datasets import unreadable_data
 from holdfast.app.inspect.images import scan_images, with_images
 from holdfast.app.inspect.rows import SAMPLES, RowSource
-from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
-from holdfast.core.methods import Method
-from holdfast.core.scan import Scan
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.scan import Scan
 
 LARGEST_BYTES: Final = 8 << 20
 """Data up to this size is read whole by a check: in well under a second."""

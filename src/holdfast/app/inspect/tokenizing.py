@@ -4,9 +4,9 @@ from math import ceil
 
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.inspect.rows import DataPreview, RowSource
-from holdfast.core.document import Document
-from holdfast.core.row_numbers import renumber_tokens
-from holdfast.core.scan import MaskedRow, Scan, Tokens
+from holdfast.core.job.document import Document
+from holdfast.core.rows.row_numbers import renumber_tokens
+from holdfast.core.rows.scan import MaskedRow, Scan, Tokens
 from holdfast.engine.mapping.applying import map_batches, map_rows
 from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 

@@ -21,16 +21,16 @@ from holdfast.app.inspect.saving import Saved, save_rows
 from holdfast.app.inspect.tokenizing import tokenize
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
-from holdfast.core.document import Document, Edit, Set
+from holdfast.core.check.finding import Finding, MissingFactError, Skip
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.finding import Finding, MissingFactError, Skip
-from holdfast.core.job import parse_job
-from holdfast.core.methods import Method
-from holdfast.core.nearest import suggest_one
-from holdfast.core.scan import Scan, Tokens, UnreadablePart
-from holdfast.core.shape import Readiness, Shape
-from holdfast.core.target_kind import TargetKind, target_kind
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Edit, Set
+from holdfast.core.job.methods import Method
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.job_file.job import parse_job
+from holdfast.core.rows.scan import Scan, Tokens, UnreadablePart
+from holdfast.core.rows.shape import Readiness, Shape
+from holdfast.core.text.nearest import suggest_one
+from holdfast.core.text.places import Place
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.engine.inspect.inspection import Inspection, inspect_result, judge_methods, usual_method
 from holdfast.results.inspect import InspectResult

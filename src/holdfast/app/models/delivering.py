@@ -4,9 +4,9 @@ from pathlib import Path
 
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.local.stored import read_stored
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.reference import Reference
-from holdfast.core.run_state import RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 
 

@@ -11,7 +11,7 @@ from holdfast.app.models.run_models import known_runs, model_of_run
 from holdfast.app.run_paths import hint_at_parents
 from holdfast.catalog.builtin import MODELS
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.run.naming import job_of_run
 
 

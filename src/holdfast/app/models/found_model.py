@@ -10,8 +10,8 @@ from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.hub.cached import cached_folder
 from holdfast.app.models.model_files import WEIGHTS, model_facts
 from holdfast.catalog.models.vision import is_vision
+from holdfast.core.check.facts import ModelFacts
 from holdfast.core.errors import UsageError
-from holdfast.core.facts import ModelFacts
 
 VOCABULARIES: Final = frozenset(
     {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "spm.model", "tekken.json"}

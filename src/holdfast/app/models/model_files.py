@@ -11,10 +11,10 @@ from holdfast.app.models.near_files import suggest_path
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
+from holdfast.core.check.facts import ModelFacts
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.facts import ModelFacts
-from holdfast.core.nearest import suggest_one
-from holdfast.core.reference import Reference
+from holdfast.core.text.nearest import suggest_one
 
 WEIGHTS: Final = (".safetensors", ".bin", ".index.json")
 

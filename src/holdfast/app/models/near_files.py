@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 
 def suggest_path(path: Path, otherwise: str, is_wanted: Callable[[Path], bool] = lambda _: True) -> str:

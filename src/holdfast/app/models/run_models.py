@@ -15,11 +15,11 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
 from holdfast.app.models.gguf_model import gguf_model, is_gguf
 from holdfast.app.models.model_files import model_facts
-from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.core.event import training_events
-from holdfast.core.run_state import RunState, fold
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.job.document import Document
+from holdfast.core.run.event import training_events
+from holdfast.core.run.run_state import RunState, fold
+from holdfast.core.run.training_event import CheckpointSaved
 from holdfast.engine.run.naming import describe_several, matching_runs
 
 FINAL: Final = "model"

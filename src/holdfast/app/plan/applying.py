@@ -7,10 +7,10 @@ from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import Target, read_text
 from holdfast.app.check.target_request import COMMAND_LINE
 from holdfast.catalog.models.model_settings import INIT, set_to
-from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import UsageError
-from holdfast.core.target_kind import STANDARD_INPUT
-from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.core.job.document import Document, Edit, Set
+from holdfast.core.job.target_kind import STANDARD_INPUT
+from holdfast.core.text.places import TextEdit, apply_text_edits
 
 Settings = Mapping[str, bool | int | str]
 DTYPE: Final = "model.dtype"

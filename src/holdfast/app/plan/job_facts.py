@@ -8,10 +8,10 @@ from holdfast.adapters.local.models import LocalModels
 from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.document import Document
-from holdfast.core.hardware import Hardware
-from holdfast.core.job import Job
-from holdfast.core.rehearsed_training import RehearsedTraining
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import Job
+from holdfast.core.plan.hardware import Hardware
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.job_facts import FactSources, JobFacts
 

@@ -9,9 +9,9 @@ from holdfast.app.hub_access import HubAccess
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.builtin import BUILTIN
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import MissingFactError
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document, Set
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.references import references
 

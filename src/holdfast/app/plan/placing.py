@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.adapters.targets import Target
-from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
+from holdfast.core.check.finding import MissingFactError
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
-from holdfast.core.nearest import suggest_one
-from holdfast.core.text import Place
+from holdfast.core.job.document import ABSENT, Document, Edit, Remove, Set
+from holdfast.core.plan.hardware import Hardware
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL
+from holdfast.core.text.nearest import suggest_one
+from holdfast.core.text.places import Place
 from holdfast.engine.plan.hardware import find_hardware, own_prices
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")

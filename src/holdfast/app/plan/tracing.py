@@ -8,8 +8,8 @@ from holdfast.adapters.environment.interpreters import SCRIPT
 from holdfast.adapters.tracing import trace_steps
 from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
 from holdfast.app.targets.programs import interpreter_of, program_of
-from holdfast.core.finding import MissingFactError
-from holdfast.core.script_header import find_header
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.environment.script_header import find_header
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.trace_request import trace_depths, trace_request

@@ -20,11 +20,11 @@ from holdfast.app.plan.placing import Placing, place_target
 from holdfast.app.targets.fetching import fetch_target, require_none_elsewhere
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding, MissingFactError, Severity
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Finding, MissingFactError, Severity
-from holdfast.core.hardware import Hardware
-from holdfast.core.rehearsed_training import RehearsedTraining
+from holdfast.core.job.document import Document
+from holdfast.core.plan.hardware import Hardware
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, machine_result, plan_result, settings_to_apply

@@ -13,7 +13,7 @@ from holdfast.app.export.steps import ExportRequest
 from holdfast.app.export.verb import want_libraries
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.core.errors import HoldfastError, UnexportableError, flatten
-from holdfast.core.rehearsal import Failure, Objection, Omitted, Rehearsal, StageName, StageResult
+from holdfast.core.rehearse.rehearsal import Failure, Objection, Omitted, Rehearsal, StageName, StageResult
 from holdfast.engine.export.readiness import PRE_TOKENIZER, UNKNOWN
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.payload.rehearsal.part_request import EXPORTED

@@ -11,10 +11,10 @@ from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.targets import read_text
-from holdfast.core.log import Frame, Line, Traceback
-from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.rehearsal import Part, PartResult
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.diagnose.log import Frame, Line, Traceback
+from holdfast.core.job.notebook import is_notebook, read_cells
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.rehearse.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.kept_lines import LogQuery
 from holdfast.engine.rehearse.absence_advice import NO_MODULE

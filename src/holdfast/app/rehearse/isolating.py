@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.foreign_files import open_foreign
-from holdfast.core.json_text import parse_json
-from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
+from holdfast.core.job.methods import Method
+from holdfast.core.rehearse.rehearsal import Failure, Part, PartResult, Rehearsal
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, may_be_isolated
 from holdfast.engine.rehearse.known_rows import (
     COUNT,

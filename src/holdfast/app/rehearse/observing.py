@@ -18,14 +18,14 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.inspect.verb import look_at_local
 from holdfast.app.row_measuring import measure_all_rows
-from holdfast.core.document import Document
+from holdfast.core.check.finding import Finding, MissingFactError, Severity
 from holdfast.core.errors import HoldfastError
-from holdfast.core.finding import Finding, MissingFactError, Severity
-from holdfast.core.job import parse_job
-from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Objection, PartResult, StageName
-from holdfast.core.row_lengths import RowLengths
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.job_file.job import parse_job
+from holdfast.core.rehearse.rehearsal import Objection, PartResult, StageName
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.inspect.inspection import Inspection, report_tokens
 from holdfast.results.inspect import TokenReport

@@ -11,9 +11,9 @@ import psutil
 from holdfast.adapters.rehearsal.server import RehearsalServer, reached_stage
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.repeated_progress import RepeatedProgress
-from holdfast.core.diagnosis import Cause
-from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.diagnose.diagnosis import Cause
+from holdfast.core.rehearse.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.run.training_event import CheckpointSaved
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of

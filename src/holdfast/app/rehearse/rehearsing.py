@@ -30,11 +30,11 @@ from holdfast.app.rehearse.repeated_progress import RepeatedProgress
 from holdfast.app.targets.local_inputs import input_digests
 from holdfast.app.targets.programs import interpreter_of
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
+from holdfast.core.environment.requirement import Requirement, parse_requirement
+from holdfast.core.environment.script_header import find_header, read_header
 from holdfast.core.errors import ScriptArgumentsError, UsageError
-from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
-from holdfast.core.requirement import Requirement, parse_requirement
-from holdfast.core.script_header import find_header, read_header
+from holdfast.core.job.methods import Method
+from holdfast.core.rehearse.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.engine.diagnose import PatternIndex
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.rehearse import judge_unstarted

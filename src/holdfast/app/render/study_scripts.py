@@ -8,8 +8,8 @@ from holdfast.app.study.preparing import PreparedTrial, prepare_trials
 from holdfast.app.study.reading import StudyFile, read_study
 from holdfast.app.study.searching import with_proposals
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.redact import named_secrets
-from holdfast.core.secret_references import separate_secrets
+from holdfast.core.job_file.secret_references import separate_secrets
+from holdfast.core.text.redact import named_secrets
 from holdfast.engine.script.render import referred_files, render_script
 from holdfast.engine.study.metric_checks import is_logged
 from holdfast.engine.study.scripts import TrialScript, render_study_scripts

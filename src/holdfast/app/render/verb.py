@@ -12,7 +12,7 @@ from holdfast.app.arguments import Overrides, PathName, as_overrides, as_path
 from holdfast.app.render.study_scripts import study_scripts
 from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import UsageError
-from holdfast.core.redact import named_secrets, redact
+from holdfast.core.text.redact import named_secrets, redact
 
 MARK: Final = "Made by holdfast"
 """What each script that is rendered says of itself."""

@@ -7,7 +7,7 @@ from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunStage
+from holdfast.core.run.event import RunStage
 from holdfast.results.run import RunResult
 
 

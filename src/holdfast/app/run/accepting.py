@@ -6,9 +6,9 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import UsageError
-from holdfast.core.event import ChangesAccepted
-from holdfast.core.remedy import SettingChange
-from holdfast.core.training_event import ROWS_SETTING
+from holdfast.core.run.event import ChangesAccepted
+from holdfast.core.run.remedy import SettingChange
+from holdfast.core.run.training_event import ROWS_SETTING
 
 
 def require_changes(run: Run) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target
 from holdfast.app.run.evaluating import look_at_tasks
-from holdfast.core.methods import Method
-from holdfast.core.plan import PlannedEvaluation
+from holdfast.core.job.methods import Method
+from holdfast.core.run.plan import PlannedEvaluation
 from holdfast.engine.run.launch import planned_evaluations
 
 

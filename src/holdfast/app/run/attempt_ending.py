@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from holdfast.adapters.foreign_files import read_both_ends, read_foreign_text
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.diagnose.attempts import Ending
 from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.rank_ends import RankEnd

@@ -7,10 +7,10 @@ from typing import Final
 from holdfast.adapters.backends.fake import FakeBackend
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.local import LocalBackend
-from holdfast.core.backends import BACKEND_KEY, capabilities_of, offered
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import suggest_one
-from holdfast.core.plan import Plan
+from holdfast.core.run.backends import BACKEND_KEY, capabilities_of, offered
+from holdfast.core.run.plan import Plan
+from holdfast.core.text.nearest import suggest_one
 from holdfast.ports import Backend, NamedBackend
 
 BACKENDS: Final[Mapping[str, type[NamedBackend]]] = {

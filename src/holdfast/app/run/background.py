@@ -13,7 +13,7 @@ from holdfast.adapters.storage.private_files import open_private
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import BackendError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 POLL_S = 0.05
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from holdfast.adapters.storage.run_folder import load_plan
 from holdfast.catalog.hub.flavors import planned_prices
-from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import LedgerError
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import RunState
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.spending import Budget, Prices, spent_usd
 
 

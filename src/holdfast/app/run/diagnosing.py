@@ -2,8 +2,8 @@
 
 from holdfast.app.run.history import read_history
 from holdfast.app.run.runs import Run
-from holdfast.core.event import Diagnosed
 from holdfast.core.outcome import outcome_of
+from holdfast.core.run.event import Diagnosed
 from holdfast.engine.diagnose.likeliest import likeliest_cause
 
 

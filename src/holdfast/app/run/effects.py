@@ -20,9 +20,9 @@ from holdfast.app.run.runs import Run
 from holdfast.app.targets.fetching import fetch_target
 from holdfast.app.targets.local_inputs import own_modules
 from holdfast.app.targets.rendering import script_of
-from holdfast.core.backends import backend_of, capabilities_of
-from holdfast.core.document import Document
-from holdfast.core.event import RunStage
+from holdfast.core.job.document import Document
+from holdfast.core.run.backends import backend_of, capabilities_of
+from holdfast.core.run.event import RunStage
 from holdfast.engine.references import WRITES, references
 from holdfast.engine.run.outward import may_push, may_submit
 from holdfast.engine.script.carried_files import referred_files

@@ -10,13 +10,13 @@ from holdfast.app.own_prices import own_hardware_of
 from holdfast.app.plan.job_facts import job_facts
 from holdfast.app.rehearsed import find_rehearsed_training
 from holdfast.app.targets.programs import program_of_job
-from holdfast.core.backends import capabilities_of
-from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.estimate import Interval, JobEstimate
-from holdfast.core.hardware import PriceList
-from holdfast.core.job import Job
-from holdfast.core.plan import Plan
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import Job
+from holdfast.core.plan.estimate import Interval, JobEstimate
+from holdfast.core.plan.hardware import PriceList
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.plan import Plan
 from holdfast.engine.check.job_facts import JobFacts
 from holdfast.engine.plan.hardware import prices_of
 

@@ -8,8 +8,8 @@ from holdfast.app.evaluate.asking import want_libraries
 from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
 from holdfast.app.evaluate.verb import evaluate
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
-from holdfast.core.event import ModelEvaluated
-from holdfast.core.plan import PlannedEvaluation
+from holdfast.core.run.event import ModelEvaluated
+from holdfast.core.run.plan import PlannedEvaluation
 from holdfast.results.evaluate import EvaluateResult
 
 

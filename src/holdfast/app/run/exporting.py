@@ -16,7 +16,7 @@ from holdfast.app.export.gguf import prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
 from holdfast.app.export.verb import want_libraries
 from holdfast.core.errors import HoldfastError, UsageError, flatten
-from holdfast.core.event import ModelExported
+from holdfast.core.run.event import ModelExported
 from holdfast.results import to_json
 from holdfast.results.export import ExportedFile, ExportResult
 

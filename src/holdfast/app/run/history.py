@@ -10,12 +10,12 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.run.attempt_ending import LOGS, read_ending_of
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
-from holdfast.core.attempt_state import AttemptState
+from holdfast.core.diagnose.log import Line
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, RunStage, Stopper, training_events
-from holdfast.core.log import Line
-from holdfast.core.run_state import RunState
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.run.attempt_state import AttemptState
+from holdfast.core.run.event import Event, RunStage, Stopper, training_events
+from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import TrainingStarted
 from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, refused_by, reported_training
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.engine.run.verdict import how_it_failed

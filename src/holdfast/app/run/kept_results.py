@@ -12,8 +12,8 @@ from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
-from holdfast.core.event import ModelEvaluated
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import ModelEvaluated
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
 from holdfast.results import Result, to_json
 from holdfast.results.check import CheckResult

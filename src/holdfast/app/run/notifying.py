@@ -8,9 +8,9 @@ from typing import Final
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.webhook import KEY, Webhook, resolve_address
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Event
-from holdfast.core.plan import Plan
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import Event
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.notices import notices_of
 
 LOG: Final = logging.getLogger("holdfast")

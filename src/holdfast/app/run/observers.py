@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.core.event import Event
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import Event
+from holdfast.core.run.run_state import RunState
 from holdfast.ports import Order
 from holdfast.results.check import CheckResult
 

@@ -9,9 +9,9 @@ from holdfast.app.arguments import PathName
 from holdfast.app.run.runs import Run
 from holdfast.app.run_paths import folder_of_runs, hint_at_parents
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunStage
-from holdfast.core.run_state import RunState
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs
 

@@ -14,11 +14,11 @@ from typing import Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.targets.local_inputs import named_files, named_inputs, own_modules
-from holdfast.core.document import Document
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.plan import Plan
-from holdfast.core.reference import Reference
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.plan import Plan
 from holdfast.engine.script.carried_files import referred_files
 
 MOST_FILES: Final = 10_000

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.overrides import parse_set
-from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND, HF_JOBS
-from holdfast.core.document import Set
+from holdfast.core.environment.script_header import read_header
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Environment, Where
-from holdfast.core.script_header import read_header
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.document import Set
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.job_file.job import Environment, Where
+from holdfast.core.run.backends import BACKEND_KEY, DEFAULT_BACKEND, HF_JOBS
 
 PARTS: Final = ("where", "environment")
 LIMITS: Final = ("where.timeout", "where.stall_timeout")

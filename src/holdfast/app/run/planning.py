@@ -15,16 +15,16 @@ from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
 from holdfast.app.targets.rendering import script_of
 from holdfast.catalog.hub.flavors import load_flavors, with_catalog_price
-from holdfast.core.backends import capabilities_of
-from holdfast.core.document import Document
+from holdfast.core.check.facts import Machine
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.estimate import JobEstimate
-from holdfast.core.facts import Machine
-from holdfast.core.hardware import PriceList
-from holdfast.core.job import job_values
-from holdfast.core.plan import Plan
-from holdfast.core.redact import argument_secrets, named_secrets
-from holdfast.core.secret_references import SecretReferences, separate_secrets
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import job_values
+from holdfast.core.job_file.secret_references import SecretReferences, separate_secrets
+from holdfast.core.plan.estimate import JobEstimate
+from holdfast.core.plan.hardware import PriceList
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.plan import Plan
+from holdfast.core.text.redact import argument_secrets, named_secrets
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.run.launch import apply_job, apply_place, name_job
 from holdfast.engine.script.render import referred_files

@@ -27,11 +27,11 @@ from holdfast.app.run.resume_source import fetch_resume_source, require_reachabl
 from holdfast.app.run.runs import Run
 from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.app.targets.programs import program_of, program_of_job
-from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
-from holdfast.core.event import Refuser
-from holdfast.core.plan import Plan, RunRequest
-from holdfast.core.secret_references import SecretReferences
+from holdfast.core.job_file.secret_references import SecretReferences
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.event import Refuser
+from holdfast.core.run.plan import Plan, RunRequest
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
 from holdfast.engine.plan.summary import summarize_estimate
 from holdfast.engine.run.answers import run_result

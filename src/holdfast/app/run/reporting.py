@@ -13,9 +13,9 @@ from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.app.run.kept_results import load_evaluations, load_result, read_refusals
 from holdfast.app.run.runs import Run
-from holdfast.core.document import Document
-from holdfast.core.json_text import parse_json
-from holdfast.core.run_state import RunState
+from holdfast.core.job.document import Document
+from holdfast.core.run.run_state import RunState
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.report.page import Message, ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult

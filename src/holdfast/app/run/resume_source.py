@@ -9,10 +9,10 @@ from holdfast.adapters.hub.checkpoints import download_checkpoint
 from holdfast.adapters.storage.checkpoints import require_resumable
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.runs import Run
-from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.event import RunStage
-from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.plan import Plan, RunRequest
 
 OPTION: Final = "--resume-from"
 HUB: Final = "hf://"

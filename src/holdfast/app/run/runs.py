@@ -24,10 +24,11 @@ from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.observers import RunObserver
-from holdfast.core.backends import capabilities_of
-from holdfast.core.checkpoint import CheckpointIntegrity, describe_damage
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import (
+from holdfast.core.job_file.job import parse_job
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.checkpoint import CheckpointIntegrity, describe_damage
+from holdfast.core.run.event import (
     Closed,
     Diagnosed,
     Event,
@@ -40,11 +41,10 @@ from holdfast.core.event import (
     RunStage,
     training_events,
 )
-from holdfast.core.job import parse_job
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.training_event import CheckpointSaved
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.replanning import remedied_job, remedied_plan, with_changes
 from holdfast.engine.run.attempt import render_attempt

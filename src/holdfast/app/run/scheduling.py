@@ -15,11 +15,11 @@ from holdfast.app.run.preparing import CheckedJob
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
 from holdfast.app.run.stopping import unschedule
-from holdfast.core.backends import BACKEND_KEY, SCHEDULING, capabilities_of
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
-from holdfast.core.event import RunScheduled, RunStage
-from holdfast.core.plan import Attempt, Plan, RunRequest
-from holdfast.core.schedule import JobSchedule
+from holdfast.core.run.backends import BACKEND_KEY, SCHEDULING, capabilities_of
+from holdfast.core.run.event import RunScheduled, RunStage
+from holdfast.core.run.plan import Attempt, Plan, RunRequest
+from holdfast.core.run.schedule import JobSchedule
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.results.run import RunResult

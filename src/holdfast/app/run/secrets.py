@@ -11,8 +11,8 @@ from holdfast.app.run.planning import secret_references
 from holdfast.app.run.runs import Run
 from holdfast.app.targets.rendering import script_of
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.core.plan import Plan, RunRequest
-from holdfast.core.secret_references import resolve_references, unresolved
+from holdfast.core.job_file.secret_references import resolve_references, unresolved
+from holdfast.core.run.plan import Plan, RunRequest
 
 
 def resolve_request(request: RunRequest) -> RunRequest:

@@ -12,8 +12,8 @@ from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, check_job
 from holdfast.app.run.starting import start_run
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunStage
-from holdfast.core.plan import RunRequest
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.plan import RunRequest
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.run.short_run import SUFFIX, short_run_overrides
 from holdfast.results.run import RunResult

@@ -14,9 +14,9 @@ from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.preparing import CheckedJob, RefusedJob, prepare_run
 from holdfast.app.run.runs import Run
 from holdfast.app.run.supervising import supervise_or_watch
-from holdfast.core.event import RunRequested
-from holdfast.core.plan import RunRequest
-from holdfast.core.secret_references import separate_secrets
+from holdfast.core.job_file.secret_references import separate_secrets
+from holdfast.core.run.event import RunRequested
+from holdfast.core.run.plan import RunRequest
 from holdfast.engine.run.launch import name_job, requested_job
 from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult

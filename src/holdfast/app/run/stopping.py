@@ -5,8 +5,8 @@ import os
 from holdfast.adapters.clock import SystemClock
 from holdfast.app.run.backends import attach_backend, require_backend
 from holdfast.app.run.runs import Run
-from holdfast.core.event import RunScheduled, RunStage, Stopper, StopRequested
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import RunScheduled, RunStage, Stopper, StopRequested
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 

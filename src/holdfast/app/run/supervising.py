@@ -9,7 +9,7 @@ from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.kept_results import load_evaluations
 from holdfast.app.run.observers import RunObserver
 from holdfast.app.run.runs import Run
-from holdfast.core.run_state import RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.answers import run_result, with_evaluations
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary

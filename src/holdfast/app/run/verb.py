@@ -12,8 +12,8 @@ from holdfast.app.run.short_run import start_after_short_run
 from holdfast.app.run.starting import start_run
 from holdfast.app.targets.fetching import fetch_target
 from holdfast.core.errors import UsageError
-from holdfast.core.plan import RunRequest
-from holdfast.core.schedule import parse_times
+from holdfast.core.run.plan import RunRequest
+from holdfast.core.run.schedule import parse_times
 from holdfast.results.run import RunResult
 
 

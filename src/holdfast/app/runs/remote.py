@@ -3,9 +3,9 @@
 import os
 
 from holdfast.app.run.backends import require_backend
-from holdfast.core.backends import SCHEDULING, capabilities_of
 from holdfast.core.errors import UsageError
-from holdfast.core.remote_jobs import RemoteJobs
+from holdfast.core.run.backends import SCHEDULING, capabilities_of
+from holdfast.core.run.remote_jobs import RemoteJobs
 from holdfast.results.run import ListedJob, ListedSchedule, RemoteRunsResult
 
 

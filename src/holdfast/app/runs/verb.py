@@ -11,7 +11,7 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.runs import with_unread
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.answers import remaining_time, run_result
 from holdfast.results.run import RemoteRunsResult, RunResult, RunsResult, UnreadableRun
 

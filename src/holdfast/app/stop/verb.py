@@ -8,7 +8,7 @@ from holdfast.app.run.runs import Run
 from holdfast.app.run.stopping import cancel_unstarted, request_stop, unschedule
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Stopper
+from holdfast.core.run.event import Stopper
 from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.core.document import leaves
-from holdfast.core.job import Job
-from holdfast.core.trial import Trial
+from holdfast.core.job.document import leaves
+from holdfast.core.job_file.job import Job
+from holdfast.core.study.trial import Trial
 from holdfast.engine.study.content import content_of, shape_of
 
 FUNCTION: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from holdfast.app.arguments import PathName, as_path
 from holdfast.app.run.effects import NOTHING, effects_of_run
 from holdfast.app.study.reading import StudyFile, read_study
-from holdfast.core.json_text import render_canonical
-from holdfast.core.trial import Trial
+from holdfast.core.study.trial import Trial
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.expansion import extreme_trials
 from holdfast.results.run import RunEffects
 

@@ -12,14 +12,14 @@ from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import distinct
 from holdfast.app.study.reading import StudyFile
 from holdfast.catalog.hub.flavors import with_catalog_price
-from holdfast.core.backends import capabilities_of
-from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
-from holdfast.core.estimate import Interval
-from holdfast.core.event import RunStage
-from holdfast.core.hardware import PriceList
-from holdfast.core.job import Job
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.job.document import Document
+from holdfast.core.job_file.job import Job
+from holdfast.core.plan.estimate import Interval
+from holdfast.core.plan.hardware import PriceList
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.event import RunStage
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.headline import describe_remaining
 from holdfast.engine.study.spending import estimate_remaining, trial_seconds
 from holdfast.engine.units import render_counted

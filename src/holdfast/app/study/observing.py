@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from holdfast.app.run.observers import NullObserver, ObservedRun
-from holdfast.core.event import Event, training_events
-from holdfast.core.run_state import RunState
-from holdfast.core.training_event import Evaluated
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.run.event import Event, training_events
+from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import Evaluated
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.study import StudyEstimate
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.reading import StudyFile
-from holdfast.core.backends import capabilities_of
-from holdfast.core.job import Job
-from holdfast.core.plan import RunRequest
-from holdfast.core.trackers import TRACKER_KEYS
+from holdfast.core.job.trackers import TRACKER_KEYS
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.plan import RunRequest
 from holdfast.engine.study.devices import device_sets
 
 NAMED_DIGITS = 6

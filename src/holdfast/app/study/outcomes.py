@@ -12,10 +12,10 @@ from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.kept_results import load_evaluations, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.app.study.preparing import PreparedTrial
-from holdfast.core.event import Diagnosed, Event, RunStage, Stopper
-from holdfast.core.run_state import RunState
-from holdfast.core.study import StudyMetric
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.run.event import Diagnosed, Event, RunStage, Stopper
+from holdfast.core.run.run_state import RunState
+from holdfast.core.study.study import StudyMetric
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.study.measuring import metric_value
 

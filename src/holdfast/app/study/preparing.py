@@ -16,11 +16,11 @@ from holdfast.app.study.after_training import failures_after
 from holdfast.app.study.contents import trial_hashes
 from holdfast.app.study.reading import StudyFile
 from holdfast.app.study.sent_files import unsendable
-from holdfast.core.backends import capabilities_of
+from holdfast.core.check.finding import Finding, Rule
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleError, Spot, UsageError, flatten
-from holdfast.core.finding import Finding, Rule
-from holdfast.core.job import Job
-from holdfast.core.trial import NO_NUMBER, Trial
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.study.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
 from holdfast.engine.study.drawing import drawn_from, whole_numbers
 from holdfast.engine.study.metric_checks import missing_metric, unreached_rung, unseen_metric

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.searching import TrialSearch
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
 
 
 class TrialQueue:

@@ -12,12 +12,12 @@ from holdfast.adapters.targets import Target, read_text
 from holdfast.adapters.targets.jobs import job_target
 from holdfast.adapters.targets.overrides import Override, environment_edits, parse_set
 from holdfast.adapters.targets.studies import PATHS, document_of_job, find_job_file, is_study, path_beside
-from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError, flatten
-from holdfast.core.scenario import SCENARIO_KEY
-from holdfast.core.study import Study, parse_study
-from holdfast.core.text import Place
-from holdfast.core.trial import Trial
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job.scenario import SCENARIO_KEY
+from holdfast.core.study.study import Study, parse_study
+from holdfast.core.study.trial import Trial
+from holdfast.core.text.places import Place
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.study.conditions import condition_errors
 from holdfast.engine.study.expansion import expand_trials, varied_keys

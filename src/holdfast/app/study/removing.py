@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.adapters.storage.removal import Removal, read_removal, write_removal
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.study.outcomes import TrialRun
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
 
 LARGE: Final = re.compile(r"checkpoints|model|export(-[0-9]+)?")
 """The folders of a run that are removed."""

@@ -17,7 +17,7 @@ from holdfast.app.study.removing import empty_trials
 from holdfast.app.study.running import StudyRunner
 from holdfast.app.study.searching import TrialSearch, count_proposals, with_proposals
 from holdfast.app.study.writing import write_study
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.expansion import extreme_trials
 from holdfast.engine.study.keeping import trials_to_empty

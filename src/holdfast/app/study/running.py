@@ -21,9 +21,9 @@ from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import TrialQueue
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import BackendError, HoldfastError, LedgerError, UnreachableError
-from holdfast.core.event import RunStage, Stopper, training_events
-from holdfast.core.training_event import Evaluated
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.run.event import RunStage, Stopper, training_events
+from holdfast.core.run.training_event import Evaluated
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.pruning import Pruner
 from holdfast.engine.study.spending import Spending
 from holdfast.ports import Order

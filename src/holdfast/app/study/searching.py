@@ -11,9 +11,9 @@ from holdfast.app.study.outcomes import TrialRun, find_runs, open_trials, outcom
 from holdfast.app.study.preparing import PreparedTrial, prepare_trials
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import HoldfastError, UsageError, flatten
-from holdfast.core.numbers import is_number
-from holdfast.core.study import SearchTrials
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.study.study import SearchTrials
+from holdfast.core.study.trial import Trial, TrialOutcome
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.study.expansion import expand_trials, proposed_trials
 from holdfast.engine.study.proposing import count_left, propose_setting
 from holdfast.engine.study.searched import is_searched, searched_settings

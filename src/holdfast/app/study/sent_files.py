@@ -7,11 +7,11 @@ from holdfast.adapters.targets import Target
 from holdfast.app.run.backends import require_backend
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.targets.rendering import script_of
-from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.json_text import render_canonical
-from holdfast.core.plan import Plan
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.plan import Plan
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.script.carried_files import referred_files
 
 

@@ -11,7 +11,7 @@ from holdfast.adapters.storage.study_folder import COPY, REPORT, RESULT, TABLE, 
 from holdfast.app.study.outcomes import TrialRun
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import UsageError
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.report.curves import gather_curves
 from holdfast.engine.study.page import StudyCurves, render_study
 from holdfast.engine.study.table import table_rows

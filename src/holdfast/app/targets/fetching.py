@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from holdfast.core.addresses import WEB
 from holdfast.core.errors import UsageError
+from holdfast.core.text.addresses import WEB
 
 FETCHED: Final = (*WEB, "hf://")
 """Beginnings of addresses from which targets are fetched."""

@@ -18,9 +18,9 @@ from holdfast.adapters.local.file_patterns import entries_in
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.targets import read_target
-from holdfast.core.document import Document, leaves
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import HoldfastError
-from holdfast.core.reference import Reference
+from holdfast.core.job.document import Document, leaves
 from holdfast.engine.references import WRITES, references
 from holdfast.engine.run.outward import imported_names
 

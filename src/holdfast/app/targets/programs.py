@@ -6,10 +6,10 @@ from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.targets.rendering import script_of
-from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.backends import capabilities_of
 
 
 def interpreter_of(program: Program) -> tuple[str, ...]:

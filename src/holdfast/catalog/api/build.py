@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 
 from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.api.history import History, at, is_in
-from holdfast.core.api import REQUIRED, CallSignature, Deprecation, Parameter
-from holdfast.core.document import Unknown
+from holdfast.core.job.api import REQUIRED, CallSignature, Deprecation, Parameter
+from holdfast.core.job.document import Unknown
 
 EntryKind = Literal["class", "function", "method", "command"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from holdfast.catalog.api.history import History, at, is_in
-from holdfast.core.api import CallSignature, Parameter
+from holdfast.core.job.api import CallSignature, Parameter
 
 PREFIX: Final = "trl "
 ANY: Final = "any"

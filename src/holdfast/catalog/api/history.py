@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.catalog.api.entries import exported, whole
 from holdfast.catalog.api.folders import FOLDER
-from holdfast.core.api import Span
+from holdfast.core.job.api import Span
 
 DETAILED: Final = frozenset({"c ", "f "})
 """Heads of entries that have parameters."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from holdfast.catalog.api import Api, released
-from holdfast.core.api import Span
+from holdfast.core.job.api import Span
 
 
 def gone_since(api: Api, path: str, name: str) -> Span | None:

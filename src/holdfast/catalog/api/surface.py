@@ -10,8 +10,8 @@ from holdfast.catalog.api.build import FORWARDS, EntryKind, merge_fields, merge_
 from holdfast.catalog.api.commands import PREFIX, command_classes, command_signature
 from holdfast.catalog.api.folders import FOLDER
 from holdfast.catalog.api.history import History, Releases, at, is_in, load_history, run_of
-from holdfast.core.api import CallSignature, Span
-from holdfast.core.constructor_checks import MethodChecks
+from holdfast.core.job.api import CallSignature, Span
+from holdfast.core.job.constructor_checks import MethodChecks
 
 HARMLESS: Final = frozenset(
     {"object", "abc.ABC", "ABC", "typing.Generic", "Generic", "typing.Protocol", "typing_extensions.Protocol"}

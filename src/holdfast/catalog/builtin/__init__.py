@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct, Type
 
 BUILTIN: Final = "builtin:"
 """How the names of what holdfast makes begin."""

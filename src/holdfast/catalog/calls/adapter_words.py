@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import Call
+from holdfast.core.job.calls import Call
 
 STARTS: Final[Mapping[str, str]] = {
     "gaussian": "",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from holdfast.catalog.calls.flags import last_hidden
-from holdfast.core.calls import ParserOption
-from holdfast.core.document import Unknown
+from holdfast.core.job.calls import ParserOption
+from holdfast.core.job.document import Unknown
 
 HIDDEN: Final = "\0"
 """In place of a word that is not known."""

@@ -22,13 +22,13 @@ from holdfast.catalog.calls.renaming import (
     spelled_renaming,
     spelled_since,
 )
-from holdfast.core.api import CallSignature, Span
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
-from holdfast.core.finding import Fix
+from holdfast.core.check.finding import Fix
+from holdfast.core.job.api import CallSignature, Span
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Remove, Rename, Set, Unknown
+from holdfast.core.job.methods import Method
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.methods import Method
-from holdfast.core.nearest import nearest_of_role
+from holdfast.core.text.nearest import nearest_of_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""

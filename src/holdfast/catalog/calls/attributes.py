@@ -14,11 +14,11 @@ from holdfast.catalog.calls.arguments import NEAR, names_of
 from holdfast.catalog.calls.renames import Renamed, renamed
 from holdfast.catalog.calls.renaming import noted, spelled_renaming, spelled_since
 from holdfast.catalog.tables import load_table
-from holdfast.core.api import CallSignature, Span
-from holdfast.core.calls import AttributeRead
-from holdfast.core.document import Document, Rename
-from holdfast.core.finding import Finding, Fix
-from holdfast.core.nearest import nearest_of_role
+from holdfast.core.check.finding import Finding, Fix
+from holdfast.core.job.api import CallSignature, Span
+from holdfast.core.job.calls import AttributeRead
+from holdfast.core.job.document import Document, Rename
+from holdfast.core.text.nearest import nearest_of_role
 
 PLAIN: Final = "TrainingArguments"
 TRAINER: Final = "transformers.trainer.Trainer"

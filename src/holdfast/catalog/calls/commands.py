@@ -8,9 +8,9 @@ from typing import Final
 from holdfast.catalog.api import Api, load_history
 from holdfast.catalog.api.history import at
 from holdfast.catalog.api.since import since
-from holdfast.core.api import CallSignature
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
+from holdfast.core.job.api import CallSignature
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 HYPHENS: Final = "5.0.0"
 """From this release of transformers on it is known that each flag can be spelled with hyphens too."""

@@ -16,14 +16,14 @@ from holdfast.catalog.calls.flags import as_parsed, flag_meant
 from holdfast.catalog.calls.moving import trainer_of
 from holdfast.catalog.calls.renames import renamed
 from holdfast.catalog.calls.train_arguments import makes_groups
-from holdfast.core.api import CallSignature, Parameter, Required
-from holdfast.core.calls import Call, CallResult
-from holdfast.core.constructor_checks import BLANK, Instance, KnownValue, Notice, Outcome, construct
-from holdfast.core.document import Document, Unknown
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hidden import hidden_in, plain, untracked
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.api import CallSignature, Parameter, Required
+from holdfast.core.job.calls import Call, CallResult
+from holdfast.core.job.constructor_checks import BLANK, Instance, KnownValue, Notice, Outcome, construct
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.hidden import hidden_in, plain, untracked
+from holdfast.core.job.methods import ONLINE_TRAINERS
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.methods import ONLINE_TRAINERS
 
 SCHEDULE: Final = frozenset(
     {

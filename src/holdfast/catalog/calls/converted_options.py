@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from holdfast.core.api import Parameter
-from holdfast.core.calls import Call, ParserOption
-from holdfast.core.document import Unknown
+from holdfast.core.job.api import Parameter
+from holdfast.core.job.calls import Call, ParserOption
+from holdfast.core.job.document import Unknown
 
 DECIMAL_ALLOWED: Final = frozenset({"ddp_bucket_cap_mb", "ddp_timeout", "eval_accumulation_steps", "save_total_limit"})
 """Whole numbers of a training config that may be decimal ones as well."""

@@ -6,7 +6,7 @@ They say only what is suggested: none of them is a claim about a library. The fi
 from collections.abc import Container, Mapping
 from typing import Final
 
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 EPOCHS: Final = ("num_train_epochs",)
 BATCH: Final = ("per_device_train_batch_size",)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from holdfast.core.api import CallSignature, Parameter
-from holdfast.core.document import Unknown
+from holdfast.core.job.api import CallSignature, Parameter
+from holdfast.core.job.document import Unknown
 
 SWITCHES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("yes", "true", "t", "y", "1"), True),

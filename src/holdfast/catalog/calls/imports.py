@@ -11,13 +11,13 @@ from typing import Final
 from holdfast.catalog.api import Api, load_history, released
 from holdfast.catalog.api.spans import span_after, span_before
 from holdfast.catalog.calls.renames import Replaced, replaced
-from holdfast.core.api import Span
-from holdfast.core.calls import Call, Guard, Import
-from holdfast.core.document import Document, Edit, Remove, ReplaceCall, Set
-from holdfast.core.finding import Fix
+from holdfast.core.check.finding import Fix
+from holdfast.core.job.api import Span
+from holdfast.core.job.calls import Call, Guard, Import
+from holdfast.core.job.document import Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.nearest import nearest
-from holdfast.core.text import Place
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.places import Place
 
 LIBRARIES: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub", "trackio")
 NEAR: Final = 0.85

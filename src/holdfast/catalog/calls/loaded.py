@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from holdfast.catalog.api import Api, load_history
-from holdfast.core.api import Span
-from holdfast.core.calls import Call
+from holdfast.core.job.api import Span
+from holdfast.core.job.calls import Call
 
 LoadedKind = Literal["tokenizer", "model"]
 LOADERS: Final[tuple[tuple[LoadedKind, re.Pattern[str]], ...]] = (

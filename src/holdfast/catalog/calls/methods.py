@@ -1,7 +1,7 @@
 """In which releases the classes of the libraries have their methods."""
 
 from holdfast.catalog.api import Api, load_history
-from holdfast.core.api import Span
+from holdfast.core.job.api import Span
 
 
 def method_spans(api: Api, path: str, name: str) -> tuple[Span, ...]:

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.renames import renamed
-from holdfast.core.api import CallSignature
-from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
-from holdfast.core.document import ABSENT, Document, Edit, Remove, ReplaceCall, Set
-from holdfast.core.finding import Fix
-from holdfast.core.source import SourceExpression, is_plain, render_value
+from holdfast.core.check.finding import Fix
+from holdfast.core.job.api import CallSignature
+from holdfast.core.job.calls import Call, CallResult, LibraryName, LocalName
+from holdfast.core.job.document import ABSENT, Document, Edit, Remove, ReplaceCall, Set
+from holdfast.core.job.source import SourceExpression, is_plain, render_value
 
 PLAIN: Final = "transformers.TrainingArguments"
 

@@ -1,7 +1,7 @@
 """How deep in a program its calls are made."""
 
-from holdfast.core.calls import Call
-from holdfast.core.text import LINE_BREAK
+from holdfast.core.job.calls import Call
+from holdfast.core.text.places import LINE_BREAK
 
 
 def equally_deep(text: str, first: Call, second: Call) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 KEYS: Final = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 

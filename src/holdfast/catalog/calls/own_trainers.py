@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from holdfast.core.calls import Call, OverriddenMethod
-from holdfast.core.document import Document
+from holdfast.core.job.calls import Call, OverriddenMethod
+from holdfast.core.job.document import Document
 
 OF_A_STEP: Final = frozenset(
     {"compute_loss", "training_step", "create_optimizer", "create_scheduler", "create_optimizer_and_scheduler"}

@@ -5,10 +5,10 @@ from typing import Any
 
 from holdfast.catalog.api import Api, released
 from holdfast.catalog.calls.renames import Renamed
-from holdfast.core.api import Span
-from holdfast.core.calls import AttributeRead, Call
-from holdfast.core.document import Document, Remove, Rename, Set
-from holdfast.core.finding import Fix
+from holdfast.core.check.finding import Fix
+from holdfast.core.job.api import Span
+from holdfast.core.job.calls import AttributeRead, Call
+from holdfast.core.job.document import Document, Remove, Rename, Set
 
 
 def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:

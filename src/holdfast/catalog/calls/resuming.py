@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 
 NAME: Final = "resume_from_checkpoint"
 

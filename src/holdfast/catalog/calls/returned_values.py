@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.columns import Type
+from holdfast.core.rows.columns import Type
 
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ReturnKind = Literal["", "list", "dict", "number", "text", "nothing"]

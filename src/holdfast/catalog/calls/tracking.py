@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 
 def reported_trackers(job: Document) -> list[Any]:

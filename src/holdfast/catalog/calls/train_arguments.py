@@ -11,10 +11,10 @@ from typing import Any
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.environment.stack import load_stack
-from holdfast.core.api import REQUIRED, Parameter
-from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import ONLINE, Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.api import REQUIRED, Parameter
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.job.methods import ONLINE, Method
 
 CLASSES = {method.value: method.config for method in Method} | {
     "peft": "peft.LoraConfig",

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import Severity
-from holdfast.core.reference import Lookup
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import Severity
+from holdfast.core.check.reference import Lookup
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 KEEPING: Final = frozenset(
     {"filter", "select", "shuffle", "shard", "sort", "skip", "take", "train_test_split", "flatten_indices"}

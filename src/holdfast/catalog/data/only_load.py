@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.reference import Reference
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 LOAD: Final = "datasets.load_dataset"
 KEEPING_ROWS: Final = (

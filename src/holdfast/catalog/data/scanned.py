@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.columns import ListOf
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, MissingFactError, Severity
-from holdfast.core.scan import DamagedRows, Mark, Scan
+from holdfast.core.check.finding import Finding, MissingFactError, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import ListOf
+from holdfast.core.rows.scan import DamagedRows, Mark, Scan
 
 MOST_LISTED: Final = 5
 """So many row numbers stand in a message; `inspect` lists more of them."""

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import UsageError
-from holdfast.core.facts import Dataset
-from holdfast.core.reference import Reference
 
 NAME: Final = r"\w+(?:\.\w+)*"
 """What a split may be called."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.api.commands import LAUNCHER
-from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.text.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""

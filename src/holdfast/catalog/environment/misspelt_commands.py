@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 
 NEAR: Final = 0.7
 """How alike a subcommand is to the one that is meant: it stands behind the name of its program."""

@@ -13,9 +13,9 @@ from typing import Any, Final
 from holdfast.catalog.api import load_history
 from holdfast.catalog.api.history import History, at
 from holdfast.catalog.tables import load_table
-from holdfast.core.document import Document
-from holdfast.core.requirement import Requirement, RequirementProblem, parse_metadata, parse_requirement
-from holdfast.core.versions import normalized
+from holdfast.core.environment.requirement import Requirement, RequirementProblem, parse_metadata, parse_requirement
+from holdfast.core.environment.versions import normalized
+from holdfast.core.job.document import Document
 
 REQUIREMENTS: Final = "environment.requirements"
 """Where a Document has what a header or a job file declares."""

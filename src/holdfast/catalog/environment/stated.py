@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
-from holdfast.core.document import Document
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
 
 
 def stated_requirements(job: Document) -> list[str] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, Final, Literal
 
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 
 Form = Literal[
     "text", "chat", "shared", "silent", "turn", "empty", "texts", "tokens", "flags", "numbers", "number", "flag",

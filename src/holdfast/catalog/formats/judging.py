@@ -15,9 +15,9 @@ from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.unread import unread_columns
 from holdfast.catalog.formats.words import IMAGES, ROLES
 from holdfast.catalog.trl_rewards import MATHEMATICAL, TRL_REWARDS
-from holdfast.core.columns import ListOf, Struct, Type
-from holdfast.core.methods import Method
-from holdfast.core.shape import Readiness, Shape
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import ListOf, Struct, Type
+from holdfast.core.rows.shape import Readiness, Shape
 
 # TRL asks one of these columns, whichever comes first in a set, whether the row is a conversation.
 ASKED: Final = ("prompt", "chosen", "rejected", "completion", "messages")
@@ -40,7 +40,7 @@ def judge(
         shape: What `recognise` said of them.
         settings: What the job says that matters here.
 
-    >>> from holdfast.core.columns import STRING
+    >>> from holdfast.core.rows.columns import STRING
     >>> judge("dpo", {"prompt": STRING, "chosen": STRING}, Shape()).because
     'no `rejected`'
     """
@@ -235,7 +235,7 @@ def _some_chat(forms: Forms) -> bool:
 def holds_no_messages(columns: Mapping[str, Type | None]) -> bool:
     """True if TRL surely takes rows with such columns for no conversations.
 
-    >>> from holdfast.core.columns import STRING
+    >>> from holdfast.core.rows.columns import STRING
     >>> holds_no_messages({"question": STRING}), holds_no_messages({"messages": None})
     (True, False)
     """

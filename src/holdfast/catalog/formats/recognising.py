@@ -8,8 +8,8 @@ from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.unread import find_repeats
 from holdfast.catalog.formats.words import IMAGES
-from holdfast.core.columns import ListOf, Struct, Type, scalars_of
-from holdfast.core.shape import DatasetType, RowFormat, Shape
+from holdfast.core.rows.columns import ListOf, Struct, Type, scalars_of
+from holdfast.core.rows.shape import DatasetType, RowFormat, Shape
 
 READ: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
 TURNS: Final[frozenset[Form]] = frozenset(("chat", "shared", "silent", "turn"))
@@ -30,7 +30,7 @@ def recognise(
             alike.
         settings: `text_field` is the column of plain texts.
 
-    >>> from holdfast.core.columns import STRING
+    >>> from holdfast.core.rows.columns import STRING
     >>> recognise({"chosen": STRING, "rejected": STRING}).types
     ('preference',)
     """

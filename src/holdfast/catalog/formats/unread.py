@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.forms import Forms
 from holdfast.catalog.formats.words import CONTEXTS, LANGUAGES, REQUESTS, SYSTEMS, plain_name
-from holdfast.core.methods import Method
-from holdfast.core.shape import Shape
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.shape import Shape
 
 QUESTIONS: Final = ("instruction", "question", "query", "problem", *(question for question, _ in LANGUAGES))
 """Names that nothing but a prompt has."""

@@ -10,8 +10,8 @@ from functools import cache
 
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.catalog.tables import load_table
-from holdfast.core.facts import Gpu
-from holdfast.core.hardware import PriceList
+from holdfast.core.check.facts import Gpu
+from holdfast.core.plan.hardware import PriceList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Final
 
 from holdfast.catalog.tables import load_table
-from holdfast.core.estimate import Interval
-from holdfast.core.facts import Gpu
+from holdfast.core.check.facts import Gpu
+from holdfast.core.plan.estimate import Interval
 
 GB: Final = 10**9
 GIB: Final = 1 << 30

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.backends import BACKEND_KEY, HF_JOBS, backend_of
-from holdfast.core.calls import Call, Guard
-from holdfast.core.document import ABSENT, Document
+from holdfast.core.job.calls import Call, Guard
+from holdfast.core.job.document import ABSENT, Document
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.text import Place
+from holdfast.core.run.backends import BACKEND_KEY, HF_JOBS, backend_of
+from holdfast.core.text.places import Place
 
 UV: Final = frozenset({"run_uv_job", "create_scheduled_uv_job"})
 IMAGES: Final = frozenset({"run_job", "create_scheduled_job"})

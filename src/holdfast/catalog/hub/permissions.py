@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from holdfast.catalog.references import finding, found_references, once
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, MissingFactError
-from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup
+from holdfast.core.check.finding import Finding, MissingFactError
+from holdfast.core.check.hub import Account, PushTarget
+from holdfast.core.check.reference import Lookup
+from holdfast.core.job.document import Document
 
 Obstacle = Literal["read-only", "namespace", "scope", "role"]
 VALID: Final = "valid"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.finding import Case
-from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.check.finding import Case
+from holdfast.core.check.hub import Account, PushTarget
+from holdfast.core.check.reference import Lookup, Reference
 
 JOB: Final = """
 method: sft

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.catalog.models.base_models import adapts, lora
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 
 def adapter_settings(job: Document) -> Mapping[str, Any] | None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.catalog.models.model_settings import INIT
-from holdfast.core.calls import Call, CallResult, LibraryName
-from holdfast.core.columns import ListOf, Struct, Type
-from holdfast.core.document import Document, parse_key
-from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.finding import Finding, Fix, MissingFactError, Severity
-from holdfast.core.text import Place
+from holdfast.core.check.facts import Dataset, ModelFacts
+from holdfast.core.check.finding import Finding, Fix, MissingFactError, Severity
+from holdfast.core.job.calls import Call, CallResult, LibraryName
+from holdfast.core.job.document import Document, parse_key
+from holdfast.core.rows.columns import ListOf, Struct, Type
+from holdfast.core.text.places import Place
 
 LOADED: Final = "pretrained_model_name_or_path"
 LOADER: Final = ".from_pretrained"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.catalog.builtin import MODELS, tiny_chat
-from holdfast.core.facts import ModelFacts
+from holdfast.core.check.facts import ModelFacts
 
 MADE: Final = frozenset(f"{name}.json" for name in ("config", "generation_config", "tokenizer", "tokenizer_config")) | {
     "chat_template.jinja",

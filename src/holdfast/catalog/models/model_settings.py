@@ -8,7 +8,7 @@ elsewhere.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.core.document import Document, Set
+from holdfast.core.job.document import Document, Set
 
 INIT: Final = "train.model_init_kwargs"
 OLD_NAMES: Final = {"dtype": "torch_dtype"}

@@ -11,7 +11,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.tables import load_table
-from holdfast.core.api import Span
+from holdfast.core.job.api import Span
 
 TRANSFORMERS: Final = "transformers"
 

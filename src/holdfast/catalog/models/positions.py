@@ -7,7 +7,7 @@ and CodeGen raise IndexError, GPT-J and MPT RuntimeError; Llama, Phi, Phi 3, GPT
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.core.facts import Positions
+from holdfast.core.check.facts import Positions
 
 TABLES: Final[Mapping[str, str]] = {
     "biogpt": "max_position_embeddings",

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 
 def vocabulary_size(config: Mapping[str, Any]) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from holdfast.core.scenario import SCENARIOS, Priority, ScenarioName
+from holdfast.core.job.scenario import SCENARIOS, Priority, ScenarioName
 
 ValueRule = Literal["save-interval"]
 """How a value follows from the job: `save-interval` is the job's own `save_steps` or `eval_steps`, else the share of all steps that takes at most

@@ -6,9 +6,8 @@ from typing import Any
 
 from holdfast.catalog.scenarios import ScenarioSetting, load_scenarios
 from holdfast.catalog.scenarios.conditions import fit_setting
-from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.job import Job, parse_job
-from holdfast.core.scenario import (
+from holdfast.core.job.document import ABSENT, Document, Set
+from holdfast.core.job.scenario import (
     CHOSEN,
     SCENARIO_KEY,
     ChosenSetting,
@@ -17,7 +16,8 @@ from holdfast.core.scenario import (
     ScenarioChoices,
     ScenarioName,
 )
-from holdfast.core.text import Place
+from holdfast.core.job_file.job import Job, parse_job
+from holdfast.core.text.places import Place
 
 EACH = "*"
 """The part of a key that stands for each entry of a list."""

@@ -6,8 +6,8 @@ from math import ceil, floor
 from typing import Any, Final
 
 from holdfast.catalog.scenarios import JobCondition, ScenarioSetting
-from holdfast.core.job import Job
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.job import Job
 
 MINUTE_S: Final = 60.0
 MOST: Final = 0.1

@@ -18,8 +18,8 @@ from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.terminal.ordered_display import OrderedDisplay
 from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
 from holdfast.cli.text.findings import render_check
-from holdfast.core.event import Event
-from holdfast.core.run_state import RunState
+from holdfast.core.run.event import Event
+from holdfast.core.run.run_state import RunState
 from holdfast.results.check import CheckResult
 
 

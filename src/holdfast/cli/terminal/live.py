@@ -16,9 +16,9 @@ from rich.text import Text
 
 from holdfast.cli.output import shown
 from holdfast.cli.text.news import render_news, render_standing
-from holdfast.core.event import Event, Polled, Reported, Starting
-from holdfast.core.run_state import RunState
-from holdfast.core.training_event import StepDone
+from holdfast.core.run.event import Event, Polled, Reported, Starting
+from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import StepDone
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number

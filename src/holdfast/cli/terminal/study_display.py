@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ordered_display import OrderedDisplay
-from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.headline import describe_remaining, spell_settings
 from holdfast.engine.units import render_counted, render_duration, render_number
 from holdfast.results.study import StudyEstimate

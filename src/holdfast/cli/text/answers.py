@@ -14,7 +14,7 @@ from holdfast.cli.text.findings import render_check
 from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.cli.text.short_paths import short_path
-from holdfast.core.requested_job import RequestedRun
+from holdfast.core.run.requested_job import RequestedRun
 from holdfast.engine.run.resuming import RESTORED
 from holdfast.engine.units import render_duration, render_number
 from holdfast.results.attempt import AttemptRecovery, AttemptResult, AttemptResume, ChosenCheckpoint

@@ -8,8 +8,8 @@ from click import style
 from msgspec import structs
 
 from holdfast.cli.text.refusal import render_refusal
-from holdfast.core.diagnosis import GUESS_BELOW, SURE
-from holdfast.core.event import RunStage
+from holdfast.core.diagnose.diagnosis import GUESS_BELOW, SURE
+from holdfast.core.run.event import RunStage
 from holdfast.engine.diagnose.answers import JOB, TRAIN, kind_of
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING

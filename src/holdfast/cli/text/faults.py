@@ -8,7 +8,7 @@ from typing import Final
 from click import style
 from msgspec import UNSET, UnsetType
 
-from holdfast.core.rehearsed_fault import FaultStatus, LossAgreement, RehearsedFault
+from holdfast.core.rehearse.rehearsed_fault import FaultStatus, LossAgreement, RehearsedFault
 
 WIDTH: Final = 110
 COLOURS: Final[dict[FaultStatus, str]] = {

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from click import style
 
 from holdfast.cli.text.printable import one_line
-from holdfast.core.finding import Severity
-from holdfast.core.notebook import read_cells
-from holdfast.core.text import LINE_BREAK
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.notebook import read_cells
+from holdfast.core.text.places import LINE_BREAK
 from holdfast.engine.units import render_counted
 from holdfast.results.check import (
     AppliedFix,

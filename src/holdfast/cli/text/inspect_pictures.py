@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from holdfast.core.scan import MaskedRow
+from holdfast.core.rows.scan import MaskedRow
 from holdfast.engine.tokens.picture import Bar, draw_bars, draw_row
 from holdfast.results.inspect import TokenReport
 

@@ -10,8 +10,8 @@ from click import style
 from holdfast.cli.text.drawing import drawn
 from holdfast.cli.text.findings import COLOURS, count_by_severity
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
-from holdfast.core.finding import Severity
-from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
+from holdfast.core.check.finding import Severity
+from holdfast.core.rows.scan import SOME_ROWS, RewardResult, RowCount
 from holdfast.engine.report.rows import describe_preparation
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted

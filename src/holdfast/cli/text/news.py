@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from holdfast.catalog.metrics import OF_ANSWERS
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Diagnosed,
     Event,
     Liveness,
@@ -18,7 +18,7 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.training_event import (
+from holdfast.core.run.training_event import (
     BestLoaded,
     CheckpointSaved,
     Evaluated,

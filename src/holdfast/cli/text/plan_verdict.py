@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from click import style
 
-from holdfast.core.backends import LOCAL
+from holdfast.core.run.backends import LOCAL
 from holdfast.engine.units import render_bytes, render_counted, render_duration
 from holdfast.results.plan import EstimateRange, PlanMachine, PlanMemory, PlanResult
 

@@ -8,8 +8,8 @@ from typing import Final
 from click import style
 
 from holdfast.cli.text.faults import render_faults
-from holdfast.core.finding import Severity
-from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.check.finding import Severity
+from holdfast.core.job.scenario import ScenarioChoices
 from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedSandbox, ReportedStage
 
 WIDTH: Final = 110

@@ -5,8 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.text.drawing import drawn
-from holdfast.core.inline_yaml import render_inline_yaml
-from holdfast.core.scenario import KeptSetting, ScenarioChoices
+from holdfast.core.job.scenario import KeptSetting, ScenarioChoices
+from holdfast.core.text.inline_yaml import render_inline_yaml
 
 
 def render_scenario(path: str, scenario: ScenarioChoices) -> str:

@@ -8,7 +8,7 @@ from holdfast.cli import options
 from holdfast.cli.pages import require_page, write_page
 from holdfast.cli.text.inspection import render_html, render_inspect
 from holdfast.core.errors import UsageError
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 
 METHODS = [method.value for method in Method]
 

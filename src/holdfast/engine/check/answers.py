@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec import structs
 
-from holdfast.core.document import Document, Edit
+from holdfast.core.check.finding import Finding, Fix, Severity, Skip
 from holdfast.core.errors import HoldfastError, LaterPythonError, RuleError, UsageError
-from holdfast.core.finding import Finding, Fix, Severity, Skip
-from holdfast.core.target_kind import TargetKind, target_kind
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document, Edit
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.text.places import TextEdit
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.check.suppress import Ignore
 from holdfast.results.check import (

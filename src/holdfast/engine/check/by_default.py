@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from holdfast.core.document import parse_key, render_key
-from holdfast.core.finding import Finding, Severity, Skip
+from holdfast.core.check.finding import Finding, Severity, Skip
+from holdfast.core.job.document import parse_key, render_key
 from holdfast.engine.check.renamed import without_known
 
 

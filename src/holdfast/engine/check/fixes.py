@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from holdfast.core.document import Document, Edit, Rename
+from holdfast.core.check.finding import Finding, Fix
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Finding, Fix
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document, Edit, Rename
+from holdfast.core.text.places import TextEdit
 
 EditPlacer = Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from holdfast.core.calls import AttributeRead, Call, Guard, Import
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Severity, Skip
+from holdfast.core.check.finding import Finding, Severity, Skip
+from holdfast.core.job.calls import AttributeRead, Call, Guard, Import
+from holdfast.core.job.document import Document
 from holdfast.engine.check.rule_runner import severity_of
 
 Item = TypeVar("Item", Import, Call, AttributeRead)

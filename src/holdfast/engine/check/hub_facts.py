@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from holdfast.core.columns import Type
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.facts import HUB_FACTS, Dataset, ModelFacts, NamedFile
+from holdfast.core.check.finding import Rule
+from holdfast.core.check.hub import Account, Link, PushTarget, Repo
+from holdfast.core.check.reference import Lookup, Reference, ReferenceRole
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import HUB_FACTS, Dataset, ModelFacts, NamedFile
-from holdfast.core.finding import Rule
-from holdfast.core.hub import Account, Link, PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference, ReferenceRole
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.rows.columns import Type
 from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.references import references
 from holdfast.engine.references.hidden import hidden_references
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Hub,
         LocalReferences,
     )
-from holdfast.core.text import Place
+from holdfast.core.text.places import Place
 
 Found = TypeVar("Found")
 OF_THE_WHOLE: Final[Mapping[str, frozenset[ReferenceRole]]] = {

@@ -13,21 +13,21 @@ from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.data.mixing import most_rows
 from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.catalog.hub.repositories import may_be_repository
-from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
-from holdfast.core.document import Document, Set
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts, NamedFile
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.check.reference import Reference, ReferenceRole
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.estimate import JobEstimate
 from holdfast.core.evaluation import is_task_path
-from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware, PriceList
-from holdfast.core.job import Job
-from holdfast.core.job_data import Data, MixedData
-from holdfast.core.reference import Reference, ReferenceRole
-from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.row_lengths import RowLengths
-from holdfast.core.scan import Scan
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Set
+from holdfast.core.job_file.data import Data, MixedData
+from holdfast.core.job_file.job import Job
+from holdfast.core.plan.estimate import JobEstimate
+from holdfast.core.plan.hardware import Hardware, PriceList
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
+from holdfast.core.rows.row_lengths import RowLengths
+from holdfast.core.rows.scan import Scan
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL, capabilities_of
+from holdfast.core.text.places import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files

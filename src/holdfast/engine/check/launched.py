@@ -12,8 +12,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.document import Document
-from holdfast.core.requirement import ProjectRequirements, Requirement, parse_requirement
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement, parse_requirement
+from holdfast.core.job.document import Document
 
 PYTHON: Final = re.compile(r"3(?:\.[0-9]{1,3}){1,2}")
 DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -5,9 +5,9 @@ What is the same each time is found out once: which rules concern a document, an
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Rule, Skip
-from holdfast.core.numbers import is_count
+from holdfast.core.check.finding import Finding, Rule, Skip
+from holdfast.core.job.document import Document
+from holdfast.core.text.numbers import is_count
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import applicable_rules
 from holdfast.engine.check.process_counts import check_any_count, check_one_process

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.finding import Finding, Severity, Skip
+from holdfast.core.check.finding import Finding, Severity, Skip
 
 COUNTS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
 """The numbers that are tried: one machine's, and those of several."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.catalog.api import released
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Rule, Severity, Skip
+from holdfast.core.check.finding import Finding, Rule, Severity, Skip
+from holdfast.core.job.document import Document
 from holdfast.engine.check.guarded import undecided
 from holdfast.engine.check.passes import Passes, Results
 from holdfast.engine.check.program_facts import VersionContext

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from holdfast.catalog.api import Api
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.check.facts import Dataset
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.check.reference import Reference
+from holdfast.core.environment.requirement import ProjectRequirements
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import MissingFactError
-from holdfast.core.numbers import is_count
-from holdfast.core.reference import Reference
-from holdfast.core.requirement import ProjectRequirements
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.text.numbers import is_count
+from holdfast.core.text.places import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.training_data import (

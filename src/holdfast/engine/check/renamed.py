@@ -14,10 +14,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from holdfast.core.calls import Call, CallResult, Import, LibraryName
-from holdfast.core.document import Document, Key, Rename, Set, parse_key
-from holdfast.core.finding import Finding, Skip
-from holdfast.core.text import Place
+from holdfast.core.check.finding import Finding, Skip
+from holdfast.core.job.calls import Call, CallResult, Import, LibraryName
+from holdfast.core.job.document import Document, Key, Rename, Set, parse_key
+from holdfast.core.text.places import Place
 
 RENAMING: Final = frozenset({"ARG101", "ARG103", "ARG106", "ARG122", "DAT128", "MOD139"})
 """Rules whose fix writes an argument under another name: its new one, or that which is likely meant."""

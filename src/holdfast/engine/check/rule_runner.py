@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from holdfast.core.document import Document, Unknown, parse_key
-from holdfast.core.facts import HUB_FACTS
-from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
+from holdfast.core.check.facts import HUB_FACTS
+from holdfast.core.check.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
+from holdfast.core.check.strict_document import StrictDocument
+from holdfast.core.job.document import Document, Unknown, parse_key
 from holdfast.core.outcome import Raised, outcome_of
-from holdfast.core.strict_document import StrictDocument
-from holdfast.core.text import Place
+from holdfast.core.text.places import Place
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Final
 
-from holdfast.core.document import Document, leaves
-from holdfast.core.finding import Finding
-from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.text import LINE_BREAK, Place
+from holdfast.core.check.finding import Finding
+from holdfast.core.job.document import Document, leaves
+from holdfast.core.job.notebook import is_notebook, read_cells
+from holdfast.core.text.places import LINE_BREAK, Place
 
 MARK: Final = "holdfast:"
 COMMENT: Final = re.compile(

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding
-from holdfast.core.ignore import UnusedIgnore
-from holdfast.core.text import TextEdit
+from holdfast.core.check.finding import Finding
+from holdfast.core.check.ignore import UnusedIgnore
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import TextEdit
 from holdfast.engine.check.suppress import ALL, COMMENT, Ignore, find_ignores, lines_of
 
 CODES: Final = re.compile(r"\s*(?P<codes>[A-Z]{3}\d{3}(?:[,\s]+[A-Z]{3}\d{3})*)(?=\W|$)")

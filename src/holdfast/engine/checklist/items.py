@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, Submission, submissions
-from holdfast.core.backends import backend_of
-from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.notebook import is_notebook
-from holdfast.core.text import Place
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.run.backends import backend_of
+from holdfast.core.text.places import Place
 from holdfast.engine.checklist.script_quality import (
     build_tools,
     dependencies,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, providers
-from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.notebook import is_notebook
-from holdfast.core.text import Place
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.text.places import Place
 from holdfast.engine.checklist.states import (
     ItemState,
     failed,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from holdfast.core.document import Document, parse_key
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, parse_key
+from holdfast.core.text.places import Place
 from holdfast.results.check import ItemVerdict
 
 

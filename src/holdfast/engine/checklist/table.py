@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Final
 
 from holdfast.catalog.hub.jobs import submissions
-from holdfast.core.document import Document
-from holdfast.core.finding import Finding, Rule, Severity, Skip
-from holdfast.core.text import Place
+from holdfast.core.check.finding import Finding, Rule, Severity, Skip
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import Place
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item
 from holdfast.engine.checklist.states import ItemState

@@ -5,8 +5,8 @@ A log is read and judged with the patterns of the same signatures: `diagnose(rea
 
 from collections.abc import Sequence
 
-from holdfast.core.diagnosis import HEALTHY, Diagnosis
-from holdfast.core.log import Log
+from holdfast.core.diagnose.diagnosis import HEALTHY, Diagnosis
+from holdfast.core.diagnose.log import Log
 from holdfast.engine.diagnose.answering import answer, is_identified, with_guesses
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.declared import DeclaredTraining, ruled_out

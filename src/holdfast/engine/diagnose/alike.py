@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from holdfast.core.diagnosis import Signature
+from holdfast.core.diagnose.diagnosis import Signature
 
 UNSEEN: Final = 0.5
 """How many texts a class is taken to have beside those that it has seen: of them as many have a word as of all texts."""

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from holdfast.catalog.environment.packages import load_packages, providers
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, SURE, Cause, Diagnosis, Remedy
-from holdfast.core.log import Line, Log, Traceback
+from holdfast.core.diagnose.diagnosis import HEALTHY, NOT_IN_LOG, SURE, Cause, Diagnosis, Remedy
+from holdfast.core.diagnose.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.endings import ENDING

@@ -5,11 +5,11 @@ from typing import Any, Final, Literal
 
 from msgspec import structs
 
-from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
-from holdfast.core.document import DocumentKind
-from holdfast.core.event import Refuser
-from holdfast.core.numbers import is_count
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.diagnose.diagnosis import Cause, Diagnosis, Evidence, Remedy
+from holdfast.core.job.document import DocumentKind
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.run.event import Refuser
+from holdfast.core.text.numbers import is_count
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.results.refusal import RunRefusal

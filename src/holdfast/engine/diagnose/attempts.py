@@ -9,11 +9,11 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.backends import capabilities_of
-from holdfast.core.event import Delivered, EndReason, Event, RunStage, Stopper, training_events
-from holdfast.core.log import Frame, Line
-from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
+from holdfast.core.diagnose.log import Frame, Line
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.event import Delivered, EndReason, Event, RunStage, Stopper, training_events
+from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
 from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import KILLER, SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of

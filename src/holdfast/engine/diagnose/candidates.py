@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.log import Line, Traceback
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.log import Line, Traceback
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.metric_history import ClassEvidence
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from holdfast.catalog.calls.kept_weights import KEEPS
-from holdfast.core.diagnosis import Remedy, Signature
-from holdfast.core.log import Line, Log
+from holdfast.core.diagnose.diagnosis import Remedy, Signature
+from holdfast.core.diagnose.log import Line, Log
 from holdfast.engine.diagnose.metric_history import ClassEvidence, MetricHistory, find_descent, read_metric_history
 from holdfast.engine.diagnose.reading import EDGE
 from holdfast.engine.diagnose.silent import NOTHING_LEFT, find_silent, rate_evidence

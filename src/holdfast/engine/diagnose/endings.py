@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from signal import SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGKILL, SIGSEGV, SIGTERM, Signals
 from typing import Final
 
+from holdfast.core.diagnose.log import Line
 from holdfast.core.errors import UsageError
-from holdfast.core.log import Line
 from holdfast.engine.diagnose.metric_history import ClassEvidence
 
 ENDING: Final = "how it ended"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
-from holdfast.core.diagnosis import Evidence
-from holdfast.core.log import Hit, Line
+from holdfast.core.diagnose.diagnosis import Evidence
+from holdfast.core.diagnose.log import Hit, Line
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.cleaning import is_bar
 from holdfast.engine.diagnose.log_context import TEARDOWN, is_exception

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.catalog.api import released
-from holdfast.core.log import Frame, Traceback
+from holdfast.core.diagnose.log import Frame, Traceback
 from holdfast.engine.diagnose.owners import calling_frames, is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, RaisedClass
 from holdfast.engine.diagnose.reading import joined_error

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.diagnosis import HEALTHY, Diagnosis
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.log import Line
-from holdfast.core.text import Place
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.diagnose.diagnosis import HEALTHY, Diagnosis
+from holdfast.core.diagnose.log import Line
+from holdfast.core.text.places import Place
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.renaming import TAKES

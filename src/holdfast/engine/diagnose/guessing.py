@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
-from holdfast.core.log import Line, Log, Traceback
+from holdfast.core.diagnose.diagnosis import HEALTHY, NOT_IN_LOG
+from holdfast.core.diagnose.log import Line, Log, Traceback
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from holdfast.core.log import Frame
+from holdfast.core.diagnose.log import Frame
 from holdfast.engine.diagnose.owners import COMPREHENSIONS, is_users
 
 STACK: Final = re.compile(r"^(?:Stack|(?:Current thread|Thread) 0x[0-9a-f]+.*) \(most recent call first\):$")

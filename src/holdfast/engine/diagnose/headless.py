@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Final
 
-from holdfast.core.log import Frame, Line, Traceback
+from holdfast.core.diagnose.log import Frame, Line, Traceback
 from holdfast.engine.diagnose.tracebacks import (
     ANY_ERROR,
     ARROW,

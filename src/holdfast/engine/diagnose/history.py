@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.event import Refuser
-from holdfast.core.log import Line
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.log import Line
+from holdfast.core.run.event import Refuser
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.results.diagnose import EarlierAttempt

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.diagnosis import HEALTHY, Pattern, Signature
-from holdfast.core.log import Line, Log
+from holdfast.core.diagnose.diagnosis import HEALTHY, Pattern, Signature
+from holdfast.core.diagnose.log import Line, Log
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.log_context import (

@@ -12,7 +12,7 @@ from typing import Final, Generic, Literal, TypeVar
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
+from holdfast.core.diagnose.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS
 from holdfast.engine.diagnose.restarts import RESTARTS
 from holdfast.engine.diagnose.tracebacks import START, Chain

@@ -1,6 +1,6 @@
 """The likeliest cause of an attempt's failure, as the supervisor decides by it."""
 
-from holdfast.core.event import Diagnosed
+from holdfast.core.run.event import Diagnosed
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.signatures import all_signatures

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.log import Line
+from holdfast.core.diagnose.log import Line
 from holdfast.engine.diagnose.cleaning import Cleaned, clean, decode, is_bar
 from holdfast.engine.diagnose.unpacking import JOINED, SOFT, feeds
 from holdfast.engine.diagnose.windows import Window

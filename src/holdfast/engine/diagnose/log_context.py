@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.log import Hit, Line, Log
+from holdfast.core.diagnose.log import Hit, Line, Log
 from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.engine.diagnose.weights import HANDLED, WRAPS
 

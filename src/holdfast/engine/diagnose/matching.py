@@ -7,9 +7,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from holdfast.core.diagnosis import Pattern, Signature
-from holdfast.core.log import Hit, Line, Log, Traceback
-from holdfast.core.words import SHORTEST, words_of
+from holdfast.core.diagnose.diagnosis import Pattern, Signature
+from holdfast.core.diagnose.log import Hit, Line, Log, Traceback
+from holdfast.core.diagnose.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.kept_lines import LogQuery

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from holdfast.core.log import Line, Log, Metrics
+from holdfast.core.diagnose.log import Line, Log, Metrics
 from holdfast.engine.diagnose.metrics import SAID
 
 FEW: Final = 3

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast.core.log import Frame
+from holdfast.core.diagnose.log import Frame
 
 LAUNCHER: Final = re.compile(
     r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from holdfast.core.log import Frame, Hit
+from holdfast.core.diagnose.log import Frame, Hit
 
 FUNCTIONS: Final = (
     (

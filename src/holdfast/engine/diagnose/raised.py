@@ -11,8 +11,8 @@ from typing import Final
 
 from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
-from holdfast.core.diagnosis import Signature
-from holdfast.core.log import Frame, Line, Log, Traceback
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.log import Frame, Line, Log, Traceback
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.exception_subject import sense_of
 from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from signal import Signals
 from typing import Final
 
-from holdfast.core.event import EndReason
+from holdfast.core.run.event import EndReason
 from holdfast.engine.diagnose.collectives import spell_ranks
 
 LOST: Final = re.compile(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 
-from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
+from holdfast.core.diagnose.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
 from holdfast.engine.diagnose.headless import message_above, message_below, read_headless
 from holdfast.engine.diagnose.kept_lines import KeptLines, LogQuery

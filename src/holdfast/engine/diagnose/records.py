@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-from holdfast.core.log import Line
+from holdfast.core.diagnose.log import Line
 
 MOST_LINES: Final = 80
 """Lines of a record that are read, either way."""

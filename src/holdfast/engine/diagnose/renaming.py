@@ -8,8 +8,8 @@ from holdfast.catalog.api import Api, newest, released
 from holdfast.catalog.api.spans import spell
 from holdfast.catalog.calls.imports import LIBRARIES, instead_of
 from holdfast.catalog.calls.renames import Renamed, renamed, renamed_anywhere
-from holdfast.core.api import Span
-from holdfast.core.nearest import SURE, nearest_of_role
+from holdfast.core.job.api import Span
+from holdfast.core.text.nearest import SURE, nearest_of_role
 
 CONFIG: Final = ("Config", "Arguments")
 """Ends of the names of classes whose arguments are those of `transformers.TrainingArguments` too."""

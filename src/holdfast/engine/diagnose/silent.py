@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from holdfast.core.diagnosis import HEALTHY
-from holdfast.core.log import Log, Metrics
+from holdfast.core.diagnose.diagnosis import HEALTHY
+from holdfast.core.diagnose.log import Log, Metrics
 from holdfast.engine.diagnose.metric_history import FEW, ClassEvidence, MetricHistory, find_descent, read_metric_history
 
 TINY_RATE: Final = 1e-9

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final
 
-from holdfast.core.log import Log, Traceback
+from holdfast.core.diagnose.log import Log, Traceback
 from holdfast.engine.diagnose.declared import DeclaredTraining
 
 METHODS: Final = ("sft", "dpo", "kto", "grpo", "rloo", "reward")

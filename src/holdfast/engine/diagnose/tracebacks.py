@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from holdfast.core.log import ExceptionLink, Frame, Line, Traceback
+from holdfast.core.diagnose.log import ExceptionLink, Frame, Line, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar
 
 START: Final = "Traceback (most recent call last)"

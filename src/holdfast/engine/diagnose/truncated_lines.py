@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.log import Line, Log
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.log import Line, Log
 from holdfast.engine.diagnose.metric_history import ClassEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.log import Log, Traceback
+from holdfast.core.diagnose.diagnosis import Signature
+from holdfast.core.diagnose.log import Log, Traceback
 from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.log_context import TEARDOWN, LogContext, is_from_earlier_attempt, survived
 from holdfast.engine.diagnose.owners import calling_frames, is_users

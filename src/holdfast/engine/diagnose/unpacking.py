@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, cast
 
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 SOFT: Final = b"\x0b"
 JOINED: Final = b"\x0c"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import UNKNOWN, evaluate
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN, evaluate
 
 SIZES: Final = {
     **{unit: 1024.0**power for power, units in enumerate(["", "k", "m", "g", "t"]) for unit in (f"{units}ib", units)},

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Final, NamedTuple
 
-from holdfast.core.log import Log
+from holdfast.core.diagnose.log import Log
 from holdfast.engine.diagnose.collectives import spell_ranks
 
 WAIT: Final = re.compile(

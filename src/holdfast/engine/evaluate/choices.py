@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final
 
-from holdfast.core.columns import ListOf, Scalar, Struct
-from holdfast.core.json_text import parse_json
+from holdfast.core.rows.columns import ListOf, Scalar, Struct
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
 from holdfast.engine.mapping.readings import find_request
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final
 
 from holdfast.core.evaluation import Example, Prompt
-from holdfast.core.numbers import is_number
+from holdfast.core.text.numbers import is_number
 
 WORD: Final = re.compile(r"[^\W_]+")
 SEQUENCE: Final = 8

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.catalog.formats import judge
-from holdfast.core.columns import Scalar, Type
 from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
-from holdfast.core.methods import Method
-from holdfast.core.numbers import is_whole
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import Scalar, Type
+from holdfast.core.text.numbers import is_whole
 from holdfast.engine.evaluate.choices import find_choices, read_choice
 from holdfast.engine.inspect.made_completions import ANSWERS as SOLUTIONS
 from holdfast.engine.mapping import propose

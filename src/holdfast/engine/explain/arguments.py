@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.catalog.calls.train_arguments import CLASSES, arguments, versions
-from holdfast.core.api import REQUIRED, Parameter
-from holdfast.core.document import Unknown
-from holdfast.core.inline_yaml import render_inline_yaml
+from holdfast.core.job.api import REQUIRED, Parameter
+from holdfast.core.job.document import Unknown
+from holdfast.core.text.inline_yaml import render_inline_yaml
 
 
 def argument_keys() -> list[str]:

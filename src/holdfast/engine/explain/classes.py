@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.diagnosis import Remedy, Signature
+from holdfast.core.diagnose.diagnosis import Remedy, Signature
 
 WIDTH: Final = 100  # characters of a log's line
 SHOWN: Final = 6  # lines of a log; what fails stands last

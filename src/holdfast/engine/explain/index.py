@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from holdfast.core.diagnosis import Signature
-from holdfast.core.finding import Rule
+from holdfast.core.check.finding import Rule
+from holdfast.core.diagnose.diagnosis import Signature
 
 
 def render_area(area: str, title: str, rules: Iterable[Rule]) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.core.document_schema import parts_of
-from holdfast.core.inline_yaml import render_inline_yaml
-from holdfast.core.job_examples import BESIDE
+from holdfast.core.job_file.document_schema import parts_of
+from holdfast.core.job_file.examples import BESIDE
+from holdfast.core.text.inline_yaml import render_inline_yaml
 
 Schema = Mapping[str, Any]
 TYPES: Final[Mapping[str, str]] = {

@@ -6,8 +6,8 @@ from difflib import unified_diff
 from textwrap import fill
 from typing import Any, Final
 
-from holdfast.core.document import DocumentKind
-from holdfast.core.finding import Case, Rule
+from holdfast.core.check.finding import Case, Rule
+from holdfast.core.job.document import DocumentKind
 
 LANGUAGES: Mapping[DocumentKind, str] = {"job": "yaml", "script": "python", "command": "sh"}
 PLURAL: Mapping[DocumentKind, str] = {

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Final
 
 from holdfast.catalog.scenarios import Scenario, ScenarioSetting, load_scenarios
-from holdfast.core.inline_yaml import render_inline_yaml
-from holdfast.core.scenario import SCENARIO_KEY, SCENARIOS
+from holdfast.core.job.scenario import SCENARIO_KEY, SCENARIOS
+from holdfast.core.text.inline_yaml import render_inline_yaml
 from holdfast.results import Json
 
 SCENARIO_PAGES: Final = {SCENARIO_KEY: SCENARIOS, **{f"{SCENARIO_KEY}:{name}": (name,) for name in SCENARIOS}}

@@ -6,8 +6,8 @@ from typing import Final
 
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
-from holdfast.core.estimate import MemoryEstimate, TermName
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.estimate import MemoryEstimate, TermName
 from holdfast.engine.plan.adapters import linear_names
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.parameters import read_model

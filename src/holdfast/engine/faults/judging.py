@@ -7,11 +7,11 @@ from math import isclose, isnan
 from pathlib import PurePath
 from typing import Final
 
-from holdfast.core.event import Diagnosed, Event, Reported, RunStage
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.rehearsed_fault import FaultAction, FaultStatus, LossAgreement, RehearsedFault
-from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.training_event import StepDone, TrainingEnded, TrainingEvent
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.rehearse.rehearsed_fault import FaultAction, FaultStatus, LossAgreement, RehearsedFault
+from holdfast.core.run.event import Diagnosed, Event, Reported, RunStage
+from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.training_event import StepDone, TrainingEnded, TrainingEvent
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.faults.strikes import first_training
 from holdfast.engine.rehearse.continuing import REDRAWN, SAME

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsed_fault import FAULTS, FaultName
+from holdfast.core.rehearse.rehearsed_fault import FAULTS, FaultName
 
 ALL: Final = "all"
 Needs = Literal["step", "evaluation", "save", "checkpoint", "push"]

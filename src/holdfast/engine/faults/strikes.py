@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.training_event import CheckpointSaved, Evaluated, StepDone, TrainingEvent, TrainingStarted
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.run.training_event import CheckpointSaved, Evaluated, StepDone, TrainingEvent, TrainingStarted
 from holdfast.engine.faults.kinds import FaultKind
 
 SEVERAL: Final = "several processes"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from holdfast.core.finding import Rule
-from holdfast.core.text import LINE_BREAK
+from holdfast.core.check.finding import Rule
+from holdfast.core.text.places import LINE_BREAK
 from holdfast.engine.explain.rules import render_page
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedFix, SuppressedFinding, TargetResult
 

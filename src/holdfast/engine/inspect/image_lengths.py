@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from holdfast.catalog.calls.train_arguments import arguments
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.methods import Method
-from holdfast.core.scan import FIRST_ROWS, DamagedRows
+from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows
 
 
 def mark_cut_images(tokens: Mapping[int, Mapping[str, int]], document: Document) -> tuple[DamagedRows, ...]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
-from holdfast.core.columns import Type
-from holdfast.core.finding import Finding, Severity, Skip
-from holdfast.core.image_scan import ImageScan
-from holdfast.core.methods import Method
-from holdfast.core.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
-from holdfast.core.shape import Readiness, Shape
+from holdfast.core.check.finding import Finding, Severity, Skip
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.image_scan import ImageScan
+from holdfast.core.rows.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
+from holdfast.core.rows.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import Proposal, propose, strange_rows
 from holdfast.results.check import ReportedSkip

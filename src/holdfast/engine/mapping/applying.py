@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.columns import scalars_of
-from holdfast.core.unpacking import unpack_rows
+from holdfast.core.rows.columns import scalars_of
+from holdfast.core.rows.unpacking import unpack_rows
 from holdfast.ports import Batch, Rows
 
 Row = dict[str, Any]

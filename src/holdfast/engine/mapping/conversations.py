@@ -5,8 +5,8 @@ from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats.recognising import TRANSCRIPT
-from holdfast.core.columns import ListOf, Struct, Type
-from holdfast.core.json_text import parse_json
+from holdfast.core.rows.columns import ListOf, Struct, Type
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
 from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, STANDARD, role_of
 from holdfast.engine.script.python_source import render_literal

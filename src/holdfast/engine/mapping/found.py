@@ -6,9 +6,9 @@ from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.catalog.formats.words import plain_name
-from holdfast.core.columns import Type
-from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount, ValueKind
-from holdfast.core.shape import Shape
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import FIRST_ROWS, LackingRows, RowCount, ValueKind
+from holdfast.core.rows.shape import Shape
 from holdfast.engine.mapping.usual import WRITTEN, UsualValues, kind_of
 from holdfast.engine.script.python_source import render_literal
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.columns import ListOf, Struct
+from holdfast.core.rows.columns import ListOf, Struct
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_request
 

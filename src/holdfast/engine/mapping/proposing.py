@@ -9,10 +9,10 @@ from typing import Any, Final
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, read_columns, recognise, settle, types_of_rows
 from holdfast.catalog.formats.unread import unread_columns
 from holdfast.catalog.formats.words import CONVERSATIONS
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.methods import Method
-from holdfast.core.scan import LackingRows, RowCount
-from holdfast.core.shape import Shape
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.rows.scan import LackingRows, RowCount
+from holdfast.core.rows.shape import Shape
 from holdfast.engine.mapping.applying import map_rows
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, Uncertainty, lacking_rows
 from holdfast.engine.mapping.known import read_known

@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES
 from holdfast.catalog.formats.words import CONTEXTS, LANGUAGES, REQUESTS, SYSTEMS, plain_name
-from holdfast.core.columns import Scalar
+from holdfast.core.rows.columns import Scalar
 from holdfast.engine.mapping.found import (
     ColumnReading,
     ColumnRole,

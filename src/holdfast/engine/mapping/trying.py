@@ -7,10 +7,10 @@ from typing import Any
 
 from holdfast.catalog.formats import judge, recognise, types_of_rows
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.json_text import parse_json
-from holdfast.core.methods import Method
-from holdfast.core.numbers import is_whole
+from holdfast.core.job.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.numbers import is_whole
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, is_blank
 
 

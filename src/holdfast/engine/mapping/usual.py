@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats.words import CALLS, THOUGHTS
-from holdfast.core.scan import FIRST_ROWS, DamagedRows, LackingRows, RowCount, ValueKind
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows, LackingRows, RowCount, ValueKind
 from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, role_of
 from holdfast.engine.script.python_source import render_literal
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
-from holdfast.core.methods import ONLINE, Method
+from holdfast.core.job.methods import ONLINE, Method
 from holdfast.core.outcome import outcome_of
-from holdfast.core.scan import FIRST_ROWS, RowCount
+from holdfast.core.rows.scan import FIRST_ROWS, RowCount
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
 from holdfast.engine.mapping.usual import MOST_UNUSUAL
 from holdfast.engine.script.python_source import LINE, render_literal

@@ -8,8 +8,8 @@ from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import adapts, lora
 from holdfast.catalog.models.default_targets import DEFAULT_TARGETS, NO_DEFAULT
 from holdfast.catalog.models.lora_targets import ALL_LINEAR
-from holdfast.core.document import Document
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import FUSED, VISION_MLP, VISION_OUT, attention_projections, projections
 from holdfast.engine.plan.plain_values import plain_value

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.catalog.models.lora_targets import ALL_LINEAR
-from holdfast.core.allocator import ALLOCATOR, EXPANDABLE
-from holdfast.core.document import ABSENT
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import ABSENT
+from holdfast.core.plan.allocator import ALLOCATOR, EXPANDABLE
 from holdfast.engine.plan.allocator_setting import AllocatorSetting
 from holdfast.engine.plan.option_search import OptionSearch, price_of
 from holdfast.engine.plan.options import PlanOption, Settings

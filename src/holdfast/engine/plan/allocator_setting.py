@@ -4,9 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.allocator import ALLOCATOR, ALLOCATORS, EXPANDABLE
-from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
+from holdfast.core.plan.allocator import ALLOCATOR, ALLOCATORS, EXPANDABLE
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL
 
 WSL: Final = "WSL_DISTRO_NAME"
 """Is set on WSL, where the segments do not expand (pytorch/pytorch#192330)."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.core.estimate import MemoryTerm, TermName
+from holdfast.core.plan.estimate import MemoryTerm, TermName
 from holdfast.engine.units import render_count
 
 EXACT_FROM = 1000

@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec import structs
 
-from holdfast.core.backends import LOCAL
-from holdfast.core.document import Document
-from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase, TimePart
-from holdfast.core.hardware import Hardware, PriceList
-from holdfast.core.numbers import is_number
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase, TimePart
+from holdfast.core.plan.hardware import Hardware, PriceList
+from holdfast.core.run.backends import LOCAL
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters

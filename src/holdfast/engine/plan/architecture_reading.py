@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.models.architectures import LayerTraits, load_traits
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture, Attention, Experts, VisionTower
 
 CONFIG: Final = "config.json"

@@ -6,16 +6,16 @@ from typing import Any, Final
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.references import some_of
-from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import Document
+from holdfast.core.check.facts import Dataset, Machine, ModelFacts
+from holdfast.core.check.finding import MissingFactError
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.estimate import JobEstimate
-from holdfast.core.facts import Dataset, Machine, ModelFacts
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware, PriceList
-from holdfast.core.numbers import is_number
-from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import JobEstimate
+from holdfast.core.plan.hardware import Hardware, PriceList
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
+from holdfast.core.rows.row_lengths import RowLengths
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.plan.allocator_setting import allocator_setting
 from holdfast.engine.plan.cheaper import cheaper_hardware
 from holdfast.engine.plan.disk import disk_need

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from holdfast.catalog.hub.gpus import find_ceilings
 from holdfast.catalog.models.vision import is_vision
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.duration import padded_length
 from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.question import PlanQuestion

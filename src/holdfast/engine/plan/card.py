@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB
-from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, MemoryTerm, exactly, largest_phase
-from holdfast.core.facts import Gpu
+from holdfast.core.check.facts import Gpu
+from holdfast.core.plan.estimate import Interval, MemoryEstimate, MemoryPhase, MemoryTerm, exactly, largest_phase
 from holdfast.engine.plan.amount import size, whole
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.states import reference_term, weights_term

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.core.estimate import CheaperHardware, Interval
+from holdfast.core.plan.estimate import CheaperHardware, Interval
 from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.options import PlanOption, usable_bytes

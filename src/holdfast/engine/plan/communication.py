@@ -6,7 +6,7 @@ and twice that to reduce it everywhere. Not covered: several machines, and losse
 
 from typing import Final
 
-from holdfast.core.estimate import Interval
+from holdfast.core.plan.estimate import Interval
 from holdfast.engine.plan.amount import NOTHING, Amount, counted, size, whole
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.states import model_amount

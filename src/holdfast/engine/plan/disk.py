@@ -4,9 +4,9 @@ Covered: what is there at the same time, at the least. Not covered: the environm
 machine, since they may be there already. On Hugging Face Jobs, a run's checkpoints go to its bucket, which has no limit that is known.
 """
 
-from holdfast.core.backends import LOCAL
-from holdfast.core.estimate import DiskNeed
-from holdfast.core.hardware import Hardware
+from holdfast.core.plan.estimate import DiskNeed
+from holdfast.core.plan.hardware import Hardware
+from holdfast.core.run.backends import LOCAL
 from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.job_time import Workload, checkpoint_bytes, result_bytes
 from holdfast.engine.plan.parameters import total_parameters

@@ -7,9 +7,9 @@ import math
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
-from holdfast.core.estimate import Interval, exactly
-from holdfast.core.finding import MissingFactError
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.plan.estimate import Interval, exactly
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.parameters import active_parameters
 from holdfast.engine.plan.states import model_bytes
 from holdfast.engine.plan.step import TrainingStep

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.core.estimate import MemoryTerm
+from holdfast.core.plan.estimate import MemoryTerm
 from holdfast.engine.plan.amount import Amount, size, whole
 from holdfast.engine.plan.step import FLOAT32, Rollout, TrainingStep
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors, table_prices
 from holdfast.catalog.hub.gpus import GB, load_gpus
+from holdfast.core.check.facts import Gpu
+from holdfast.core.check.finding import MissingFactError
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Gpu
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware, PriceList
-from holdfast.core.nearest import nearest
+from holdfast.core.plan.hardware import Hardware, PriceList
+from holdfast.core.text.nearest import nearest
 
 SEVERAL: Final = re.compile(r"(?P<gpu>[a-z0-9-]+?)(?:x(?P<count>[1-9]|1[0-6]))?")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
-from holdfast.core.estimate import Interval, TimePart, TimePartName, exactly
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.plan.estimate import Interval, TimePart, TimePartName, exactly
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.amount import Amount, counted, seconds, size, whole
 from holdfast.engine.plan.communication import sending_seconds, sent_amount
 from holdfast.engine.plan.duration import forward_seconds, step_seconds, token_seconds

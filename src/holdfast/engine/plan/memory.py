@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.estimate import MemoryPhase, MemoryTerm, PhaseName, largest_phase
+from holdfast.core.plan.estimate import MemoryPhase, MemoryTerm, PhaseName, largest_phase
 from holdfast.engine.plan.amount import Amount, counted, size, whole
 from holdfast.engine.plan.generation import generation_term
 from holdfast.engine.plan.head import final_norm, head_backward, head_forward, head_gradient

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.core.hardware import Hardware
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, fits_hardware, judge_option, variants
 from holdfast.engine.plan.question import PlanQuestion

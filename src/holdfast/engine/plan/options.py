@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB, GpuCeilings, find_ceilings
-from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, TimePart, largest_phase
-from holdfast.core.facts import Gpu
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.check.facts import Gpu
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.plan.estimate import Interval, MemoryEstimate, MemoryPhase, TimePart, largest_phase
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.card import estimate_card
 from holdfast.engine.plan.duration import cost_of, is_launch_bound
 from holdfast.engine.plan.job_time import Workload, job_time, total_seconds, whole_step_seconds

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture, Experts
 from holdfast.engine.plan.architecture_reading import CONFIG, read_architecture
 

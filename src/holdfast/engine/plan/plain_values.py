@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from holdfast.core.calls import CallResult, LibraryName
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.calls import CallResult, LibraryName
 
 
 def plain_value(key: str, value: Any) -> Any:

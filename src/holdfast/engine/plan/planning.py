@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.document import Document
-from holdfast.core.estimate import MemoryEstimate
-from holdfast.core.hardware import PriceList
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import MemoryEstimate
+from holdfast.core.plan.hardware import PriceList
 from holdfast.engine.plan.advice import advise, explain_misfit
 from holdfast.engine.plan.assumptions import list_assumptions
 from holdfast.engine.plan.duration import timeout_for

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
-from holdfast.core.document import Document
-from holdfast.core.estimate import Interval, TimePart
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
+from holdfast.core.plan.estimate import Interval, TimePart
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.states import gradients_term, optimizer_term, reference_term, weights_term

@@ -7,13 +7,13 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware, PriceList
-from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.row_lengths import RowLengths
-from holdfast.core.strict_document import StrictDocument
-from holdfast.core.text import Place
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.check.strict_document import StrictDocument
+from holdfast.core.job.document import Document, Set
+from holdfast.core.plan.hardware import Hardware, PriceList
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
+from holdfast.core.rows.row_lengths import RowLengths
+from holdfast.core.text.places import Place
 from holdfast.engine.plan.allocator_setting import AllocatorSetting
 from holdfast.engine.plan.job_model import JobModel
 from holdfast.engine.plan.reading import StepReader

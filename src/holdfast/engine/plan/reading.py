@@ -13,11 +13,11 @@ from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.models.architectures import load_traits
 from holdfast.catalog.models.model_settings import loading_setting
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.job.methods import Method
+from holdfast.core.rows.row_lengths import RowLengths
 from holdfast.engine.plan.adapters import read_adapter, read_quantization
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.job_model import JobModel

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from holdfast.core.document import Document
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
 
 REFERENCED: Final = (Method.DPO, Method.KTO)
 PRECOMPUTES: Final = "train.precompute_ref_log_probs"

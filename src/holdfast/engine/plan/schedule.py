@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.checkpoint import KEPT_CHECKPOINTS
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.finding import MissingFactError
-from holdfast.core.numbers import is_count, is_number
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.run.checkpoint import KEPT_CHECKPOINTS
+from holdfast.core.text.numbers import is_count, is_number
 
 NEVER: Final = frozenset({None, ABSENT, "no"})
 EPOCH: Final = "epoch"

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.document import Document
-from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import Document
+from holdfast.core.plan.hardware import Hardware
 from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import Sharding, ShardingStrategy
 

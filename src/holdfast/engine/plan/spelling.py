@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from holdfast.catalog.models.base_models import KEYS
 from holdfast.catalog.models.model_settings import INIT
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 TRAIN: Final = "train"
 QUANTIZATION: Final = "quantization"

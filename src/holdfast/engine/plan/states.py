@@ -5,7 +5,7 @@ P is the number of parameters, t that of the trained ones, w the bytes of a weig
 
 from typing import Final
 
-from holdfast.core.estimate import MemoryTerm
+from holdfast.core.plan.estimate import MemoryTerm
 from holdfast.engine.plan.amount import NOTHING, Amount, counted, size, whole
 from holdfast.engine.plan.parameters import (
     embedding_parameters,

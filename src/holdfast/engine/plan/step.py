@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from holdfast.catalog.optimizers import OptimizerMemory
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import adapter_parameters, expert_adapter_parameters, total_parameters
 

@@ -1,6 +1,6 @@
 """The estimate of a job in a few lines, as `run` shows it before it submits."""
 
-from holdfast.core.estimate import Interval, JobEstimate
+from holdfast.core.plan.estimate import Interval, JobEstimate
 from holdfast.engine.units import render_bytes, render_duration
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from holdfast.core.estimate import PhaseName
+from holdfast.core.plan.estimate import PhaseName
 from holdfast.engine.plan.trace_stream import rounded
 from holdfast.engine.plan.traced_step import NAMES, TracedStep, load_events
 from holdfast.payload.tracing.request import TAGS, TraceAnswer

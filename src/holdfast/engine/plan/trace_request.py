@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.catalog.optimizers import OptimizerMemory
-from holdfast.core.finding import MissingFactError
+from holdfast.core.check.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.architecture_reading import PATTERN
 from holdfast.engine.plan.parameters import FUSED

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.estimate import (
+from holdfast.core.check.facts import Gpu
+from holdfast.core.plan.estimate import (
     TERM_NAMES,
     Interval,
     MemoryEstimate,
@@ -13,7 +14,6 @@ from holdfast.core.estimate import (
     PhaseName,
     TermName,
 )
-from holdfast.core.facts import Gpu
 from holdfast.engine.plan.card import BESIDE, middle_of_trace, workspaces
 from holdfast.engine.plan.options import PlanOption, fits_hardware, usable_bytes
 from holdfast.engine.plan.planning import JobPlan

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from holdfast.core.estimate import PhaseName
+from holdfast.core.plan.estimate import PhaseName
 from holdfast.engine.plan.allocator import AllocatorHistory, simulate
 from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_stream import SectionPeak, phase_peaks, repeat_step

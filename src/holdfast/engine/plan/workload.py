@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from holdfast.core.epoch_steps import Schedule
-from holdfast.core.epoch_steps import count_steps as count_rehearsed_steps
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
-from holdfast.core.numbers import is_number
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.epoch_steps import Schedule
+from holdfast.core.plan.epoch_steps import count_steps as count_rehearsed_steps
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.plan.duration import count_steps
 from holdfast.engine.plan.job_time import NO_ANSWERS, Workload, WrittenAnswers
 from holdfast.engine.plan.question import PlanQuestion
@@ -145,7 +145,7 @@ def _completions(question: PlanQuestion) -> int:
 
 def _written_answers(question: PlanQuestion) -> WrittenAnswers:
     """Return what the model of a job file writes at each evaluation; of a script, that is not known."""
-    from holdfast.core.job import Samples  # of pydantic, which no script needs
+    from holdfast.core.job_file.job import Samples  # of pydantic, which no script needs
 
     job = question.job
     if job.kind != "job" or job.get("method", None) == Method.REWARD:

@@ -9,8 +9,8 @@ an epoch, which does not change either.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.methods import Method
-from holdfast.core.remedy import ALL_KEPT, AppliedRemedy, Kept, SettingChange
+from holdfast.core.job.methods import Method
+from holdfast.core.run.remedy import ALL_KEPT, AppliedRemedy, Kept, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 
 BATCH: Final = "per_device_train_batch_size"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.core.event import Event, Remedied, Reported, Stopper, StopRequested
-from holdfast.core.run_state import RunState, advance
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.run.event import Event, Remedied, Reported, Stopper, StopRequested
+from holdfast.core.run.run_state import RunState, advance
+from holdfast.core.run.training_event import CheckpointSaved
 
 
 @dataclass(frozen=True, slots=True)

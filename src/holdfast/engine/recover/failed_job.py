@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.catalog.calls.train_arguments import arguments
-from holdfast.core.api import REQUIRED
-from holdfast.core.document import Unknown
-from holdfast.core.event import Diagnosed
-from holdfast.core.job import Job
-from holdfast.core.numbers import is_whole
-from holdfast.core.remedy import SettingChange
-from holdfast.core.run_state import AttemptState
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.job.api import REQUIRED
+from holdfast.core.job.document import Unknown
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.event import Diagnosed
+from holdfast.core.run.remedy import SettingChange
+from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.training_event import TrainingStarted
+from holdfast.core.text.numbers import is_whole
 
 NOT_STARTED = TrainingStarted()
 

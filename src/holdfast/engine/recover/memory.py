@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.hub.flavors import load_flavors, planned_prices
-from holdfast.core.allocator import ALLOCATOR, EXPANDABLE, FIXED
-from holdfast.core.backends import capabilities_of
-from holdfast.core.remedy import AppliedRemedy, SettingChange
+from holdfast.core.plan.allocator import ALLOCATOR, EXPANDABLE, FIXED
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.recover.batches import other_gradients, smaller_batches, smaller_evaluation
 from holdfast.engine.recover.failed_job import FailedJob
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from signal import SIGKILL, SIGTERM
 from typing import Final
 
-from holdfast.core.backends import capabilities_of
-from holdfast.core.event import Diagnosed, EndReason, Remedied, RunStage
-from holdfast.core.job import Job
-from holdfast.core.plan import Plan
-from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.event import Diagnosed, EndReason, Remedied, RunStage
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.remedies import remedies_for
 from holdfast.engine.recover.replanning import can_be_changed, remedied_job

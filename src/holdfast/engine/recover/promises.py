@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import RunState
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import TrainingStarted
 
 ROWS = ("per_device_train_batch_size", "gradient_accumulation_steps")
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.catalog.environment.stack import load_stack
-from holdfast.core.diagnosis import Remedy
-from holdfast.core.lost_loss import LostLoss
-from holdfast.core.remedy import AppliedRemedy, Permission, SettingChange
+from holdfast.core.diagnose.diagnosis import Remedy
+from holdfast.core.run.lost_loss import LostLoss
+from holdfast.core.run.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.memory import LADDERS
 from holdfast.engine.script.requirements import list_requirements

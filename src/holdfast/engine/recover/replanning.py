@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.document import Remove, Set, ValueEdit, apply_edits
-from holdfast.core.job import Job, job_values
-from holdfast.core.plan import Plan
-from holdfast.core.remedy import AppliedRemedy, SettingChange
+from holdfast.core.job.document import Remove, Set, ValueEdit, apply_edits
+from holdfast.core.job_file.job import Job, job_values
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.script.render import render_script
 
 

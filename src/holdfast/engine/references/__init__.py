@@ -12,8 +12,8 @@ Not covered: what a library names on its own, such as the base model of an adapt
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from holdfast.core.document import Document
-from holdfast.core.reference import Reference
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.document import Document
 from holdfast.engine.references.calls import call_references
 from holdfast.engine.references.local_data import local_data
 from holdfast.engine.references.names import without_repeats

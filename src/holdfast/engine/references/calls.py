@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
-from holdfast.core.addresses import WEB
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
-from holdfast.core.hub import RepoKind
-from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.check.hub import RepoKind
+from holdfast.core.check.reference import Reference, ReferenceRole
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.addresses import WEB
 from holdfast.engine.references.given import ArgumentLookup
 from holdfast.engine.references.names import split_of, texts_in
 from holdfast.engine.references.table import (

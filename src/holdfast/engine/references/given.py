@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.places import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
-from holdfast.core.hidden import hidden_in
-from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.check.reference import Reference, ReferenceRole
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.hidden import hidden_in
 from holdfast.engine.references.calls import fits, is_config, naming_of, pushes
 from holdfast.engine.references.given import ArgumentLookup
 from holdfast.engine.references.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.hub.repositories import FILE_ENDING, may_be_repository
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.reference import DataFiles, Reference
+from holdfast.core.check.reference import DataFiles, Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 from holdfast.engine.references.given import ArgumentLookup
 from holdfast.engine.references.names import split_of, texts_in
 from holdfast.engine.references.table import BUILDERS, FUNCTIONS

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import Final
 
 from holdfast.catalog.data.files import READ, ending_of
-from holdfast.core.document import Document
-from holdfast.core.notebook import is_notebook, read_cells
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import is_notebook, read_cells
 from holdfast.engine.references.written import plain_folder, read_written
 
 ON_PATHS: Final = frozenset(

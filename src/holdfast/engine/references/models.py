@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from holdfast.core.document import Document
-from holdfast.core.reference import Reference
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.document import Document
 from holdfast.engine.references import references
 
 TRAINED = ("trainer.model", "train.model_name_or_path", "model")

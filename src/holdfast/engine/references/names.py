@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from holdfast.core.calls import LibraryName
-from holdfast.core.reference import Reference
+from holdfast.core.check.reference import Reference
+from holdfast.core.job.calls import LibraryName
 
 SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VALIDATION)")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 RESUME: Final = "resume_from_checkpoint"
 

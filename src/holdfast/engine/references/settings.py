@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
-from holdfast.core.document import Document, Unknown
-from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.check.reference import Reference, ReferenceRole
+from holdfast.core.job.document import Document, Unknown
 from holdfast.engine.references.table import BUILDERS
 
 

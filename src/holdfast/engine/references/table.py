@@ -7,8 +7,8 @@ run; `tests/engine/references/test_references.py` compares each entry with the i
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.hub import RepoKind
-from holdfast.core.reference import ReferenceRole
+from holdfast.core.check.hub import RepoKind
+from holdfast.core.check.reference import ReferenceRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

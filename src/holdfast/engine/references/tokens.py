@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, FROM_ENVIRONMENT, Document, Unknown
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, FROM_ENVIRONMENT, Document, Unknown
 
 ARGUMENTS: Final = ("token", "hub_token", "use_auth_token")
 SET_BY_PROGRAM: Final = ("environment.variables.HF_TOKEN", "environment.variables.HUGGING_FACE_HUB_TOKEN")

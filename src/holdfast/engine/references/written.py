@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
 
 SAVES: Final = frozenset(
     {

@@ -11,8 +11,8 @@ from shlex import quote
 from typing import Final
 
 from holdfast.catalog.calls.renames import renamed
-from holdfast.core.diagnosis import Cause
-from holdfast.core.nearest import nearest
+from holdfast.core.diagnose.diagnosis import Cause
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.diagnose.values import ABSENT
 from holdfast.engine.rehearse.absence_advice import advise_absence
 from holdfast.engine.rehearse.circumstances import MISSING_KEY, Advice, Circumstances, describe_function, listed

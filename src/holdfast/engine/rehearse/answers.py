@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import UNSET
 
-from holdfast.core.finding import Severity
-from holdfast.core.rehearsal import Failure, Objection, Rehearsal, StageName
+from holdfast.core.check.finding import Severity
+from holdfast.core.rehearse.rehearsal import Failure, Objection, Rehearsal, StageName
 from holdfast.engine.rehearse.continuing import DIVERGES
 from holdfast.engine.rehearse.naming import CODE
 from holdfast.results.rehearse import (

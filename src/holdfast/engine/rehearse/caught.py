@@ -3,8 +3,8 @@
 from itertools import takewhile
 from typing import Final
 
-from holdfast.core.rehearsal import PartResult, ProcessEvent
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.rehearse.rehearsal import PartResult, ProcessEvent
+from holdfast.core.run.training_event import TrainingStarted
 
 SHOWN: Final = 60
 """Characters of a message that the script is expected to print of it."""

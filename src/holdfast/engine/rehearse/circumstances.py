@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.core.nearest import nearest
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 MISSING_KEY: Final = re.compile(r"^KeyError: '([^']+)'")

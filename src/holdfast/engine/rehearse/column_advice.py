@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.nearest import nearest
-from holdfast.core.notebook import is_notebook
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.text.nearest import nearest
 from holdfast.engine.rehearse.circumstances import (
     MISSING_KEY,
     Advice,

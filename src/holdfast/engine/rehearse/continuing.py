@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import isclose, isnan
 from typing import Any, Final
 
-from holdfast.core.rehearsal import Objection, Part, PartResult, StageName, StageResult, Status
-from holdfast.core.training_event import CheckpointSaved, StepDone, TrainingStarted
+from holdfast.core.rehearse.rehearsal import Objection, Part, PartResult, StageName, StageResult, Status
+from holdfast.core.run.training_event import CheckpointSaved, StepDone, TrainingStarted
 
 STOPPED: Final = 143
 """Exit code of an attempt that saved and stopped on request."""

@@ -7,13 +7,13 @@ from pathlib import PurePath
 from shlex import quote
 from typing import Any, Final
 
-from holdfast.core.diagnosis import Cause, Evidence
-from holdfast.core.document import Document
-from holdfast.core.log import Traceback
-from holdfast.core.methods import Method
-from holdfast.core.notebook import is_notebook
-from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.diagnose.diagnosis import Cause, Evidence
+from holdfast.core.diagnose.log import Traceback
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import Method
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.job.target_kind import TargetKind, target_kind
+from holdfast.core.rehearse.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, advise
 from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.rehearsal import STAGES, Blame, Failure, PartResult
+from holdfast.core.rehearse.rehearsal import STAGES, Blame, Failure, PartResult
 from holdfast.engine.rehearse.naming import because_of
 
 Instead = Literal["usual", "typed", "method", "model", "both"]

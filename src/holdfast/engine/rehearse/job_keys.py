@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from holdfast.core.document import Document, Key, leaves, render_key
-from holdfast.core.rehearsal import StageName
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Key, leaves, render_key
+from holdfast.core.rehearse.rehearsal import StageName
+from holdfast.core.text.places import Place
 from holdfast.engine.rehearse.keywords import as_words
 from holdfast.engine.rehearse.tracebacks import FailingLine
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from holdfast.core.diagnosis import Cause
-from holdfast.core.rehearsal import (
+from holdfast.core.diagnose.diagnosis import Cause
+from holdfast.core.rehearse.rehearsal import (
     STAGES,
     Failure,
     Objection,
@@ -20,7 +20,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.run.training_event import TrainingStarted
 from holdfast.engine.rehearse.caught import caught_at_last, left_before_training
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.left_off import left_off_because

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from holdfast.core.notebook import is_notebook
-from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.job.target_kind import TargetKind, target_kind
 from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 

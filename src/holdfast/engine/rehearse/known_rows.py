@@ -22,7 +22,7 @@ from holdfast.catalog.builtin.known_good import (
     good_value,
     part_of,
 )
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.rehearse.source_code import nodes_of
 
 Row = Mapping[str, Any]

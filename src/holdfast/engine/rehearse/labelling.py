@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from holdfast.core.notebook import is_notebook
+from holdfast.core.job.notebook import is_notebook
 from holdfast.engine.rehearse.source_code import nodes_of
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 

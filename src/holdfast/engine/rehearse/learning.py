@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from math import ceil, inf
 from typing import Any, Final
 
-from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
-from holdfast.core.training_event import StepDone
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult, TokenFigures
+from holdfast.core.run.training_event import StepDone
 from holdfast.results.inspect import TokenReport
 
 Fact = Mapping[str, Any]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.training_event import StepDone
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.run.training_event import StepDone
 from holdfast.engine.rehearse.naming import because_of
 from holdfast.engine.rehearse.stage_results import failed_stage
 

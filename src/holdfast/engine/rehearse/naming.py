@@ -7,10 +7,10 @@ from functools import cache
 from itertools import dropwhile
 from typing import Any, Final
 
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
-from holdfast.core.log import Frame
-from holdfast.core.rehearsal import PartResult, StageName
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.diagnose.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
+from holdfast.core.diagnose.log import Frame
+from holdfast.core.rehearse.rehearsal import PartResult, StageName
+from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.engine.rehearse.circumstances import MISSING_KEY
 from holdfast.signatures import all_signatures

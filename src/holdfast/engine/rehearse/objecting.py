@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.rehearsal import Failure, Objection, PartResult
+from holdfast.core.rehearse.rehearsal import Failure, Objection, PartResult
 from holdfast.engine.rehearse.naming import CODE, general_advice, is_raised_in_library, name_cause, signature_of
 from holdfast.signatures import prevented_by
 

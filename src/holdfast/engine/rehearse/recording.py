@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from holdfast.core.rehearsal import PartResult
-from holdfast.core.rehearsed_training import RehearsedTraining
-from holdfast.core.row_lengths import RowLengths
+from holdfast.core.rehearse.rehearsal import PartResult
+from holdfast.core.rehearse.rehearsed_training import RehearsedTraining
+from holdfast.core.rows.row_lengths import RowLengths
 
 SETTINGS: Final = (
     "per_device_train_batch_size",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.core.rehearsal import ProcessEvent
+from holdfast.core.rehearse.rehearsal import ProcessEvent
 from holdfast.engine.rehearse.circumstances import Advice, describe_function
 from holdfast.engine.rehearse.source_code import FunctionNode, functions_in, nodes_of, spans
 from holdfast.engine.rehearse.tracebacks import FailingLine

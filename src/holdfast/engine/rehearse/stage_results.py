@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from holdfast.core.event import EndReason
-from holdfast.core.rehearsal import STAGES, Failure, PartResult, ProcessEvent, StageName, StageResult
-from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
+from holdfast.core.rehearse.rehearsal import STAGES, Failure, PartResult, ProcessEvent, StageName, StageResult
+from holdfast.core.run.event import EndReason
+from holdfast.core.run.training_event import StepDone, TrainingEnded, TrainingStarted
 
 AGAIN: Final[Mapping[StageName, str]] = {"stop": "stopped", "resume": "resumed"}
 """What is done to a job in a process of its own."""

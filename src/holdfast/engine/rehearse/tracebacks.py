@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.log import Frame, Traceback
-from holdfast.core.notebook import is_notebook
+from holdfast.core.diagnose.log import Frame, Traceback
+from holdfast.core.job.notebook import is_notebook
 from holdfast.engine.rehearse.source_code import functions_in, nodes_of, spans
 
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')

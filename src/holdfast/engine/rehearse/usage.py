@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.rehearsal import PartResult
+from holdfast.core.rehearse.rehearsal import PartResult
 from holdfast.engine.rehearse.naming import because_of
 
 REFUSED: Final = 2

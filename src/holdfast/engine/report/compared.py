@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.event import ModelEvaluated, ModelExported
+from holdfast.core.run.event import ModelEvaluated, ModelExported
 from holdfast.engine.evaluate.headlines import describe_figure, describe_verdict, main_figure, spell_figure
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from holdfast.core.event import Event, Reported
-from holdfast.core.training_event import Measurement, StepDone
+from holdfast.core.run.event import Event, Reported
+from holdfast.core.run.training_event import Measurement, StepDone
 
 Point = tuple[float, float]  # step, value
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from holdfast.core.document import Document
-from holdfast.core.event import Event, RunStage, training_events
-from holdfast.core.training_event import CheckpointSaved, TrainingStarted
+from holdfast.core.job.document import Document
+from holdfast.core.run.event import Event, RunStage, training_events
+from holdfast.core.run.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.compared import ComparedDataset, compare_datasets, describe_evaluation, describe_export
 from holdfast.engine.report.curves import Curve, gather_curves

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.document import Document
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.job.document import Document
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.training_event import TrainingStarted
 from holdfast.engine.report.rows import describe_rows
 
 REQUESTED = (

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.core.event import Event, Liveness, Polled, RunStage, training_events
-from holdfast.core.remedy import AppliedRemedy
-from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import CheckpointSaved, TrainingStarted
-from holdfast.core.trouble import Trouble
-from holdfast.core.usage import MachineUsage
+from holdfast.core.run.event import Event, Liveness, Polled, RunStage, training_events
+from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.training_event import CheckpointSaved, TrainingStarted
+from holdfast.core.run.trouble import Trouble
+from holdfast.core.run.usage import MachineUsage
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.catalog.api import FOLDER, load_history, made, packages
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.text.places import Place
 from holdfast.engine.resolve.releases import OUTSIDE
 from holdfast.engine.resolve.resolution import USUAL_PYTHON, Constraint, Resolution, choose_python, constraints_of
 from holdfast.engine.resolve.resolver_input import ResolverInput

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from holdfast.catalog.api import FOLDER, packages, released
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import NOWHERE
-from holdfast.core.versions import admits
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.environment.versions import admits
+from holdfast.core.text.places import NOWHERE
 from holdfast.engine.resolve.releases import OUTSIDE
 from holdfast.engine.resolve.resolution import Resolution, constraints_of
 from holdfast.engine.resolve.resolver_input import ResolverInput

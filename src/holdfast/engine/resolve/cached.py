@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import NOWHERE
+from holdfast.core.environment.requirement import ProjectRequirements, Requirement
+from holdfast.core.text.places import NOWHERE
 from holdfast.engine.resolve import Resolution, resolve
 
 REMEMBERED: Final = 256

@@ -12,8 +12,8 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from holdfast.catalog.api.history import History, at, run_of
-from holdfast.core.requirement import RequirementProblem, parse_metadata
-from holdfast.core.versions import admits, admits_older, counts, normalized
+from holdfast.core.environment.requirement import RequirementProblem, parse_metadata
+from holdfast.core.environment.versions import admits, admits_older, counts, normalized
 
 Choices = int
 OUTSIDE: Final[Choices] = 1

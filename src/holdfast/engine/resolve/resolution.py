@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from holdfast.core.requirement import Requirement
-from holdfast.core.versions import admits, bounds, counts, normalized, spelled
+from holdfast.core.environment.requirement import Requirement
+from holdfast.core.environment.versions import admits, bounds, counts, normalized, spelled
 from holdfast.engine.resolve.releases import environment_of
 
 USUAL_PYTHON: Final = "3.12"

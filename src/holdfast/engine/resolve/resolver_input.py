@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from holdfast.catalog.api import load_history, packages
-from holdfast.core.versions import can_meet
+from holdfast.core.environment.versions import can_meet
 from holdfast.engine.resolve.releases import OUTSIDE, Choices, PackageReleases
 from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search

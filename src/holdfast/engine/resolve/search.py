@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Final, NamedTuple
 
-from holdfast.core.versions import can_meet
+from holdfast.core.environment.versions import can_meet
 from holdfast.engine.resolve.releases import OUTSIDE, Choices, Era, Need, PackageReleases
 
 Domains = Mapping[str, Choices]

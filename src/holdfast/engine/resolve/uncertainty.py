@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from holdfast.core.versions import admits_newer, admits_older, bounds, spelled
+from holdfast.core.environment.versions import admits_newer, admits_older, bounds, spelled
 from holdfast.engine.resolve.releases import OUTSIDE, PackageReleases
 from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from holdfast.core.event import RunStage, Stopper
-from holdfast.core.trouble import Trouble
+from holdfast.core.run.event import RunStage, Stopper
+from holdfast.core.run.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True)

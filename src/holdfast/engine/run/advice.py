@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from shlex import quote
 
-from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND
-from holdfast.core.event import RunStage
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import RunState
+from holdfast.core.run.backends import BACKEND_KEY, DEFAULT_BACKEND
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import RunState
 from holdfast.results.run import NextCommand
 
 CommandParts = tuple[str, str, str]

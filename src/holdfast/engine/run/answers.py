@@ -6,12 +6,12 @@ from typing import Literal
 
 from msgspec import UNSET, convert, structs
 
-from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, ModelExported, RunStage
-from holdfast.core.remedy import AppliedRemedy, SettingChange
-from holdfast.core.requested_job import RequestedRun
-from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import BestLoaded, Resumed
+from holdfast.core.run.checkpoint import CheckpointIntegrity
+from holdfast.core.run.event import Delivered, Diagnosed, ModelEvaluated, ModelExported, RunStage
+from holdfast.core.run.remedy import AppliedRemedy, SettingChange
+from holdfast.core.run.requested_job import RequestedRun
+from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.training_event import BestLoaded, Resumed
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.attempt import (

@@ -2,7 +2,7 @@
 
 import re
 
-from holdfast.core.script_header import find_header
+from holdfast.core.environment.script_header import find_header
 from holdfast.engine.script.python_source import spells
 
 # Readers of such blocks know nothing of Python: one that starts a line would count, in a string too.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.hub import RepoTree, StoredFile
+from holdfast.core.check.hub import RepoTree, StoredFile
 
 NEEDED: Final = re.compile(
     r"config\.json|adapter_config\.json|tokenizer(_config)?\.json|.+\.index\.json|.+\.(safetensors|gguf)|(pytorch|adapter)_model.*\.bin"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from holdfast.core.errors import BackendError, UnreachableError
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Delivered,
     Diagnosed,
@@ -21,8 +21,8 @@ from holdfast.core.event import (
     TroubleNoted,
     last_sign_s,
 )
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.run_state import AttemptState, RunState, changes, fold
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.run_state import AttemptState, RunState, changes, fold
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.actions import (
     Action,

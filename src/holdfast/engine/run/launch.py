@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from msgspec import convert, structs
 
-from holdfast.core.backends import DEFAULT_BACKEND
-from holdfast.core.finding import Finding, Severity
-from holdfast.core.job import Environment, Job, Where
-from holdfast.core.plan import Plan, PlannedEvaluation, RunRequest
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.core.job.scenario import ScenarioChoices
+from holdfast.core.job_file.job import Environment, Job, Where
+from holdfast.core.run.backends import DEFAULT_BACKEND
+from holdfast.core.run.plan import Plan, PlannedEvaluation, RunRequest
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import severity_of
 
 # Characters a run's folder may have; the rest of a name becomes a hyphen.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeVar
 
-from holdfast.core.checkpoint import (
+from holdfast.core.run.checkpoint import (
     CUT_SHORT,
     MANIFEST,
     NO_MANIFEST,

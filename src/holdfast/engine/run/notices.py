@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from holdfast.core.event import (
+from holdfast.core.run.event import (
     Closed,
     Diagnosed,
     Event,
@@ -13,8 +13,8 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.notice import NoticeKind, RunNotice
-from holdfast.core.run_state import RunState
+from holdfast.core.run.notice import NoticeKind, RunNotice
+from holdfast.core.run.run_state import RunState
 
 
 def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:

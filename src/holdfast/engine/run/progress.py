@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from holdfast.core.event import Event, Liveness, Polled, Reported, Starting
-from holdfast.core.run_state import AttemptState, RunState, advance
-from holdfast.core.training_event import (
+from holdfast.core.run.event import Event, Liveness, Polled, Reported, Starting
+from holdfast.core.run.run_state import AttemptState, RunState, advance
+from holdfast.core.run.training_event import (
     CheckpointSaved,
     Evaluated,
     Heartbeat,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from holdfast.core.finding import Severity
+from holdfast.core.check.finding import Severity
 from holdfast.results.check import CheckResult
 from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult

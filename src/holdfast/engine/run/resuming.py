@@ -5,12 +5,12 @@ from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from holdfast.core.event import EndReason, Event, Liveness, Polled, Reported
-from holdfast.core.job import Job
-from holdfast.core.plan import Attempt
-from holdfast.core.remedy import SettingChange
-from holdfast.core.requirement import Requirement, parse_requirement
-from holdfast.core.training_event import Resumed
+from holdfast.core.environment.requirement import Requirement, parse_requirement
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.event import EndReason, Event, Liveness, Polled, Reported
+from holdfast.core.run.plan import Attempt
+from holdfast.core.run.remedy import SettingChange
+from holdfast.core.run.training_event import Resumed
 from holdfast.engine.script.requirements import list_requirements
 
 RESTORED: Final = ("learning_rate", "weight_decay")

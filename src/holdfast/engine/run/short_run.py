@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.core.job import Evaluation, Job
+from holdfast.core.job_file.job import Evaluation, Job
 
 STEPS: Final = 4
 EVERY: Final = 2

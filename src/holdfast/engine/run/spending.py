@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import AttemptState, RunState
 
 HARDWARE: Final = "where.hardware"
 HOUR_S: Final = 3600.0

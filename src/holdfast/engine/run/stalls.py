@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.event import Liveness
-from holdfast.core.run_state import AttemptState
-from holdfast.core.trouble import Trouble
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.trouble import Trouble
 from holdfast.engine.units import render_duration
 
 ACTIVITIES: Final[Mapping[str, str]] = {

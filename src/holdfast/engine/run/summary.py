@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.core.event import RunStage
+from holdfast.core.run.event import RunStage
 from holdfast.engine.run.progress import MetricValue, Progress
 from holdfast.engine.units import render_change, render_duration, render_number
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.training_event import event_of_line
+from holdfast.core.run.training_event import event_of_line
 from holdfast.ports import LogPart
 
 MARK: Final = b"@holdfast:"

@@ -10,9 +10,9 @@ from math import ceil
 from statistics import mean, median, stdev
 from typing import Final
 
-from holdfast.core.course import PACE, Course
-from holdfast.core.run_state import AttemptState
-from holdfast.core.trouble import Trouble, TroubleKind
+from holdfast.core.run.course import PACE, Course
+from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.trouble import Trouble, TroubleKind
 from holdfast.engine.units import render_bytes, render_duration, render_number
 
 FEW: Final = 10

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from holdfast.core.event import Event
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run.event import Event
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.ports import Clock, Store
 
 POLL_S = 0.5

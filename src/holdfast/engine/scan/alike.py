@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.scan import DamagedRows
+from holdfast.core.rows.scan import DamagedRows
 from holdfast.engine.scan.named import column
 from holdfast.engine.scan.pairs import LONG_PROMPT
 from holdfast.engine.scan.reads import Reads

@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
 from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.tally import DamageSign, DamageTally

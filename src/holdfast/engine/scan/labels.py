@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from holdfast.core.columns import Scalar
-from holdfast.core.scan import DamagedRows
+from holdfast.core.rows.columns import Scalar
+from holdfast.core.rows.scan import DamagedRows
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 

@@ -7,8 +7,8 @@ from typing import Final
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.columns import STRING
-from holdfast.core.scan import SINGLE_MESSAGE, DamagedRows, Mark
+from holdfast.core.rows.columns import STRING
+from holdfast.core.rows.scan import SINGLE_MESSAGE, DamagedRows, Mark
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
 from holdfast.engine.scan.tally import DamageSign, DamageTally

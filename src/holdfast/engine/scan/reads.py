@@ -7,9 +7,9 @@ from typing import Final, Literal
 from holdfast.catalog.formats import Form, form_of, read_columns
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.columns import NULL, ListOf, Scalar, Type
-from holdfast.core.methods import ONLINE
-from holdfast.core.shape import DatasetType, Shape
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.rows.columns import NULL, ListOf, Scalar, Type
+from holdfast.core.rows.shape import DatasetType, Shape
 
 TextPart = Literal["whole", "prompt", "answer"]
 """Which part of a conversation a column holds."""

@@ -13,8 +13,8 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.core.columns import Type
-from holdfast.core.scan import FIRST_ROWS, DamagedRows
+from holdfast.core.rows.columns import Type
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows
 from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.turns import ENCODED, fields_of

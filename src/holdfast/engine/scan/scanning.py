@@ -11,10 +11,10 @@ from holdfast.catalog.formats import forms_of, judge
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.unread import unread_columns
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
-from holdfast.core.columns import Scalar
-from holdfast.core.json_text import parse_json
-from holdfast.core.scan import LackingRows, RowCount, Scan, ValueKind
-from holdfast.core.shape import Shape
+from holdfast.core.rows.columns import Scalar
+from holdfast.core.rows.scan import LackingRows, RowCount, Scan, ValueKind
+from holdfast.core.rows.shape import Shape
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels

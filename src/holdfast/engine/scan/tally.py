@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.core.scan import FIRST_ROWS, DamagedRows, Mark
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows, Mark
 
 MOST_DETAILS: Final = 20
 """Most details that are counted apart for one kind of damage in one column; data may hold a new one in each row."""

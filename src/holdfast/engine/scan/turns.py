@@ -11,8 +11,8 @@ import polars as pl
 
 from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.formats.words import CALLS, ROLES, THOUGHTS
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.core.unpacking import unpack
+from holdfast.core.rows.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.rows.unpacking import unpack
 from holdfast.engine.scan.reads import Reads, TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.core.scan import Mark
+from holdfast.core.rows.scan import Mark
 from holdfast.engine.scan.tally import DamageSign
 
 BLANK: Final = r"\A\s*\z"

@@ -9,8 +9,8 @@ from holdfast.catalog.builtin import ANSWER_SCORES, DATASETS, MODELS, load_sourc
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.job import Job
-from holdfast.core.nearest import suggest_one
+from holdfast.core.job_file.job import Job
+from holdfast.core.text.nearest import suggest_one
 from holdfast.engine.script.python_source import render_literal
 
 

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.expressions import UNKNOWN, evaluate, is_known
+from holdfast.core.job.expressions import UNKNOWN, evaluate, is_known
 
 MAKERS: Final = ("from_list", "from_dict")
 MOST: Final = 10_000

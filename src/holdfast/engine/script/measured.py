@@ -5,8 +5,8 @@ from typing import Final
 
 from holdfast.catalog.metrics import EVALUATED, MEASURED, OF_ANSWERS
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.nearest import suggest_one
+from holdfast.core.job_file.job import Job
+from holdfast.core.text.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, metric_functions
 
 KEY: Final = "samples.metric"

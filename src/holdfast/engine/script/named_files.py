@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from holdfast.catalog.calls.completion_use import completion_use
 from holdfast.catalog.calls.returned_values import kind_returned
 from holdfast.catalog.models.chat_templates import ENDINGS
-from holdfast.core.calls import LocalName
-from holdfast.core.facts import NamedFile
-from holdfast.core.job import Job
-from holdfast.core.parameters import parameter_names, required_parameters
+from holdfast.core.check.facts import NamedFile
+from holdfast.core.job.calls import LocalName
+from holdfast.core.job.parameters import parameter_names, required_parameters
+from holdfast.core.job_file.job import Job
 from holdfast.engine.script.carried_files import names_bound
 
 PYTHON = ".py"

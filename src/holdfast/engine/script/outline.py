@@ -8,12 +8,12 @@ from typing import Any
 from holdfast.catalog.builtin import BUILTIN, CONFIG_FOR, DATASETS, MODELS
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.catalog.hub.repositories import PATHS
-from holdfast.core.checkpoint import KEPT_CHECKPOINTS
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.job_data import Data
-from holdfast.core.methods import Method
-from holdfast.core.nearest import suggest_one
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.data import Data
+from holdfast.core.job_file.job import Job
+from holdfast.core.run.checkpoint import KEPT_CHECKPOINTS
+from holdfast.core.text.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
 from holdfast.engine.script.measured import TrainingMetric, is_greater_better, outline_metrics, spreads_weights
 

@@ -7,9 +7,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.methods import Method
-from holdfast.core.redact import named_secrets
+from holdfast.core.job.methods import Method
+from holdfast.core.job_file.job import Job
+from holdfast.core.text.redact import named_secrets
 from holdfast.engine.script.carried_files import carried_files, data_files, referred_files
 from holdfast.engine.script.outline import outline_loading, outline_reading, outline_training
 from holdfast.engine.script.python_source import render_block, render_imports, render_literal

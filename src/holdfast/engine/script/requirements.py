@@ -9,9 +9,9 @@ from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.environment.stack import load_stack
 from holdfast.catalog.metrics import METRICS
 from holdfast.catalog.trl_rewards import MATHEMATICAL
+from holdfast.core.environment.requirement import Requirement, parse_requirement
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job
-from holdfast.core.requirement import Requirement, parse_requirement
+from holdfast.core.job_file.job import Job
 
 PYTHON = re.compile(r"[0-9<>=!~.,* ]+")
 """Versions of Python as PEP 440 spells them."""

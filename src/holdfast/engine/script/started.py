@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import Document
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document
 
 RUNNING: Final = frozenset({"subprocess.run", "subprocess.call", "subprocess.Popen", "os.system"})
 CHECKING: Final = frozenset({"subprocess.check_call", "subprocess.check_output"})

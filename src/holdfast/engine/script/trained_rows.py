@@ -10,10 +10,10 @@ from typing import Final
 
 from holdfast.catalog.calls.own_trainers import changes_steps_alone
 from holdfast.catalog.formats.preparing import PREPARING
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.reference import Reference
 from holdfast.core.errors import SourceError
-from holdfast.core.reference import Reference
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Unknown
 from holdfast.engine.references.local_data import A_FOLDER, SAVED, local_data
 from holdfast.engine.script.training_data import SPLITS_ITSELF, DataFlow, trace, trainer_given
 

@@ -12,11 +12,11 @@ from itertools import chain
 from typing import Any, Final
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.calls import Call, CallResult, LocalName
-from holdfast.core.columns import Type
-from holdfast.core.document import Document, Unknown
+from holdfast.core.check.facts import Dataset
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
+from holdfast.core.job.calls import Call, CallResult, LocalName
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.rows.columns import Type
 from holdfast.engine.script.literal_rows import rows_in
 
 KEEPING: Final = frozenset(

@@ -8,10 +8,10 @@ from typing import Literal
 
 from msgspec import structs
 
-from holdfast.core.event import RunStage
-from holdfast.core.json_text import render_canonical
-from holdfast.core.study import Study, StudyMetric
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.run.event import RunStage
+from holdfast.core.study.study import Study, StudyMetric
+from holdfast.core.study.trial import TrialOutcome
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.importance import rank_settings
 from holdfast.engine.study.summaries import SettingDifference, SettingSummary, compare_with_best, summarize_settings
 from holdfast.results.study import (

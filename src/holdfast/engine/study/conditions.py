@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Final
 
-from holdfast.core.document import Document, Key
 from holdfast.core.errors import JobError, Spot
-from holdfast.core.nearest import nearest
-from holdfast.core.numbers import is_number
+from holdfast.core.job.document import Document, Key
+from holdfast.core.text.nearest import nearest
+from holdfast.core.text.numbers import is_number
 
 BOUNDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 Condition = Mapping[str, Any]

@@ -5,8 +5,8 @@ from hashlib import sha256
 from numbers import Real
 from typing import Any, Final
 
-from holdfast.core.job import Job, job_values
-from holdfast.core.json_text import render_canonical
+from holdfast.core.job_file.job import Job, job_values
+from holdfast.core.text.json_text import render_canonical
 
 WITHOUT_EFFECT: Final = (
     *("name", "notify", "output", "track", "recover"),

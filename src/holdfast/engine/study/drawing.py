@@ -4,8 +4,8 @@ import math
 import random
 from typing import Any, Final
 
-from holdfast.core.document import Key
-from holdfast.core.study import Distribution, RandomTrials, Study
+from holdfast.core.job.document import Key
+from holdfast.core.study.study import Distribution, RandomTrials, Study
 
 DIGITS: Final = 6
 """Significant digits of a number that is drawn: more would tell nothing, and people copy them."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from typing import Any, Final
 
-from holdfast.core.document import Document, Key
 from holdfast.core.errors import GroupedError, JobError, Spot
-from holdfast.core.json_text import render_canonical
-from holdfast.core.study import RandomTrials, Study
-from holdfast.core.trial import NO_NUMBER, SEED_KEY, Trial
+from holdfast.core.job.document import Document, Key
+from holdfast.core.study.study import RandomTrials, Study
+from holdfast.core.study.trial import NO_NUMBER, SEED_KEY, Trial
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.conditions import is_kept
 from holdfast.engine.study.drawing import draw_settings
 

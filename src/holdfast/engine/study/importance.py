@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
-from holdfast.core.json_text import render_canonical
-from holdfast.core.numbers import is_number
-from holdfast.core.trial import SEED_KEY, TrialOutcome
+from holdfast.core.study.trial import SEED_KEY, TrialOutcome
+from holdfast.core.text.json_text import render_canonical
+from holdfast.core.text.numbers import is_number
 
 FEWEST_TRIALS: Final = 12
 """With fewer values, chance explains as much as a setting."""

@@ -7,8 +7,8 @@ the best by trials that end later. What failed or was interrupted keeps everythi
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from holdfast.core.event import RunStage
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.run.event import RunStage
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.summaries import SettingSummary, summarize_settings
 
 

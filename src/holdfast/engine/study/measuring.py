@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
 
-from holdfast.core.event import Event, training_events
-from holdfast.core.run_state import RunState
-from holdfast.core.study import StudyMetric
-from holdfast.core.training_event import TrainingStarted
+from holdfast.core.run.event import Event, training_events
+from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import TrainingStarted
+from holdfast.core.study.study import StudyMetric
 from holdfast.engine.report.curves import gather_curves
 from holdfast.results.evaluate import EvaluateResult
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.catalog.metrics import METRICS
-from holdfast.core.job import Job
-from holdfast.core.nearest import nearest, suggest_one
-from holdfast.core.numbers import is_count
-from holdfast.core.study import Study, StudyMetric
+from holdfast.core.job_file.job import Job
+from holdfast.core.study.study import Study, StudyMetric
+from holdfast.core.text.nearest import nearest, suggest_one
+from holdfast.core.text.numbers import is_count
 from holdfast.engine.units import render_counted
 
 TRAINED: Final = "train_loss"

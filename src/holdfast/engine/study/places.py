@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from holdfast.core.job import Job
+from holdfast.core.job_file.job import Job
 
 
 class WrittenPlace(NamedTuple):

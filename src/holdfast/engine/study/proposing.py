@@ -10,8 +10,8 @@ from hashlib import sha256
 from itertools import product
 from typing import Any, Final
 
-from holdfast.core.json_text import render_canonical
-from holdfast.core.study import Distribution, SearchTrials, Study
+from holdfast.core.study.study import Distribution, SearchTrials, Study
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.conditions import is_kept
 from holdfast.engine.study.drawing import DIGITS, draw_settings, rounded
 from holdfast.engine.study.searched import SearchedSetting, is_searched

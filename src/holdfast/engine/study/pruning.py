@@ -8,8 +8,8 @@ Source: Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning";
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.core.study import Pruning, StudyMetric
-from holdfast.core.training_event import Evaluated
+from holdfast.core.run.training_event import Evaluated
+from holdfast.core.study.study import Pruning, StudyMetric
 from holdfast.engine.units import render_counted, render_number
 
 

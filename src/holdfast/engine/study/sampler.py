@@ -12,7 +12,7 @@ from optuna.logging import WARNING, set_verbosity
 from optuna.samplers import TPESampler
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from holdfast.core.study import Distribution, SearchTrials, Study
+from holdfast.core.study.study import Distribution, SearchTrials, Study
 from holdfast.engine.study.drawing import rounded
 from holdfast.engine.study.searched import Params, SearchedSetting, params_of
 

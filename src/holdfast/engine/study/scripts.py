@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Final
 
-from holdfast.core.study import Study
-from holdfast.core.trial import Trial
+from holdfast.core.study.study import Study
+from holdfast.core.study.trial import Trial
 from holdfast.engine.script.python_source import render_literal
 from holdfast.engine.script.render import TEMPLATES
 from holdfast.engine.study.student import half_width

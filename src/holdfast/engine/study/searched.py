@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.json_text import render_canonical
-from holdfast.core.numbers import is_number
-from holdfast.core.study import Distribution, SearchTrials
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.study import Distribution, SearchTrials
+from holdfast.core.study.trial import TrialOutcome
+from holdfast.core.text.json_text import render_canonical
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.study.summaries import SettingSummary
 
 Params = dict[str, int | float]

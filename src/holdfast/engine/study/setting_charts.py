@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from holdfast.core.numbers import is_number
+from holdfast.core.text.numbers import is_number
 from holdfast.engine.report.chart import Axis, Dot, Plot, Tick, Trace, log_axis, make_axis, spell_tick
 from holdfast.engine.report.settings import spell_value
 from holdfast.engine.study.headline import spell_settings

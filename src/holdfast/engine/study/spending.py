@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Final
 
-from holdfast.core.estimate import Interval
-from holdfast.core.job import Job
-from holdfast.core.study import StudyBudget
+from holdfast.core.job_file.job import Job
+from holdfast.core.plan.estimate import Interval
+from holdfast.core.study.study import StudyBudget
 from holdfast.engine.units import render_counted, render_duration
 from holdfast.results.study import StudyEstimate
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, Final, Literal
 
-from holdfast.core.json_text import render_canonical
-from holdfast.core.trial import TrialOutcome
+from holdfast.core.study.trial import TrialOutcome
+from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.student import half_width, two_sided
 
 FEWEST: Final = 2

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from holdfast.core.json_text import render_canonical
+from holdfast.core.text.json_text import render_canonical
 from holdfast.results.study import FailedTrial, StudyResult, StudyTrialResult
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from holdfast.core.columns import Scalar, Type, scalars_of
-from holdfast.core.epoch_steps import count_steps
 from holdfast.core.errors import SourceError
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
-from holdfast.core.row_lengths import RowLengths
-from holdfast.core.scan import FIRST_ROWS, RowCount, Tokens
-from holdfast.core.unpacking import unpackers
+from holdfast.core.plan.epoch_steps import count_steps
+from holdfast.core.rows.columns import Scalar, Type, scalars_of
+from holdfast.core.rows.row_lengths import RowLengths
+from holdfast.core.rows.scan import FIRST_ROWS, RowCount, Tokens
+from holdfast.core.rows.unpacking import unpackers
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
 from holdfast.engine.tokens.lengths import count_lengths
 from holdfast.engine.tokens.packing import pack_lengths

@@ -6,7 +6,7 @@ for single judged answers one whose prompt fills `max_length`, and that of rewar
 
 from collections.abc import Sequence
 
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
 from holdfast.engine.tokens.preparing import Sequenced
 from holdfast.engine.tokens.recipe import Recipe
 

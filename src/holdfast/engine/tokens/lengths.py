@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from holdfast.core.scan import Lengths
+from holdfast.core.rows.scan import Lengths
 
 FIRST_BOUND = 16
 """Upper bound of the histogram's first bar, in tokens; each further one is twice as wide."""

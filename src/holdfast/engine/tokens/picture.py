@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from holdfast.core.scan import MaskedRow, TokenPiece, render_share
+from holdfast.core.rows.scan import MaskedRow, TokenPiece, render_share
 from holdfast.engine.report.page import TEMPLATES
 from holdfast.results.inspect import TokenReport
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.core.json_text import parse_json
-from holdfast.core.methods import Method
+from holdfast.core.job.methods import Method
+from holdfast.core.text.json_text import parse_json
 from holdfast.engine.tokens.recipe import Recipe
 
 Row = Mapping[str, Any]

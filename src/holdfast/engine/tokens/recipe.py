@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeGuard, TypeVar
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import arguments_of, setting
-from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.epoch_steps import Schedule
-from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.check.finding import MissingFactError
+from holdfast.core.job.document import ABSENT, Document, Unknown
+from holdfast.core.job.methods import Method
+from holdfast.core.plan.epoch_steps import Schedule
 
 Strategy = Literal["bfd", "bfd_split", "wrapped"]
 STRATEGIES: tuple[Strategy, ...] = ("bfd", "bfd_split", "wrapped")

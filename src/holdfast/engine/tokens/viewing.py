@@ -1,7 +1,7 @@
 """One row as the model is shown it: its tokens, which of them are learned from, and which are cut off."""
 
 from holdfast.core.errors import SourceError
-from holdfast.core.scan import MaskedRow, TokenPiece
+from holdfast.core.rows.scan import MaskedRow, TokenPiece
 from holdfast.engine.tokens.cutting import kept_span
 from holdfast.engine.tokens.preparing import Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import Row, look_at

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from holdfast.core.expressions import FUNCTIONS, METHODS
+from holdfast.core.job.expressions import FUNCTIONS, METHODS
 from holdfast.history.values import last_name
 
 UNKNOWN: Final = ast.Constant(...)

@@ -14,8 +14,8 @@ There is no automatic fix: the original content is unknown. Fix the place, or re
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Scan, UnreadablePart
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import Scan, UnreadablePart
 
 MOST_LISTED = 3
 

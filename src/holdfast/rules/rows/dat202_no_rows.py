@@ -13,8 +13,8 @@ There is no automatic fix: check the split, the files, and any filters.
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Scan, UnreadablePart
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import Scan, UnreadablePart
 
 
 def check(scan: Scan) -> Iterator[Finding]:

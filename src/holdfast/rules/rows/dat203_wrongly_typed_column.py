@@ -19,10 +19,10 @@ function that `dataset.map` names.
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING, ListOf, Scalar, Struct
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 TREATED = "chat templates raise at it, leave it out, or write it in Python's notation"
 INSIDE = "says "

@@ -16,10 +16,10 @@ There is no automatic fix: only you know what the odd rows should be.
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
-from holdfast.core.columns import STRING, Scalar
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING, Scalar
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:

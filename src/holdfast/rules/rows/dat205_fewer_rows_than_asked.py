@@ -14,10 +14,10 @@ There is no automatic fix.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.numbers import is_whole
-from holdfast.core.scan import Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import Scan
+from holdfast.core.text.numbers import is_whole
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:

@@ -22,11 +22,11 @@ There is no automatic fix: remove the rows.
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase, share
-from holdfast.core.columns import STRING, ListOf, Struct
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.rows.columns import STRING, ListOf, Struct
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 ALL = 1.0
 

@@ -19,9 +19,9 @@ from heapq import merge
 from itertools import groupby, islice
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import FIRST_ROWS, DamagedRows, Scan
 
 MEANT = {"human": "user", "gpt": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 KNOWN = ("system", "user", "assistant", "tool")

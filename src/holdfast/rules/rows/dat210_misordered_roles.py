@@ -17,10 +17,10 @@ There is no automatic fix: two turns may be one that was split, or an answer bet
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 # Many role-play datasets begin so, and few templates refuse it.
 COMMON = "the assistant speaks first"

@@ -18,10 +18,10 @@ answer.
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase
-from holdfast.core.columns import STRING, ListOf, Struct
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import SINGLE_MESSAGE, DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING, ListOf, Struct
+from holdfast.core.rows.scan import SINGLE_MESSAGE, DamagedRows, Scan
 
 APART = "{has} no prompt: `chosen` and `rejected` begin differently"
 UNREAD = ", and `{}` is not read"

@@ -14,10 +14,10 @@ There is no automatic fix: a dataset may repeat some rows on purpose.
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 MANY = 0.1
 

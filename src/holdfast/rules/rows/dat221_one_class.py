@@ -14,9 +14,9 @@ There is no automatic fix: the other half of the data is missing, or its label w
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:

@@ -14,9 +14,9 @@ There is no automatic fix: the right weight depends on what an error of each kin
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 UNEVEN = 10.0
 """The largest ratio of one kind to the other. TRL warns from 1.33 on."""

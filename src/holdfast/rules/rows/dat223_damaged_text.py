@@ -15,9 +15,9 @@ There is no automatic fix: read the original again with its own encoding. Charac
 from collections.abc import Iterator
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import DamagedRows, Scan
 
 MANY = 0.01
 

@@ -14,9 +14,9 @@ in 100 rows.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, Tokens, render_share
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import Lengths, Tokens, render_share
 
 KEY = "train.max_length"
 FEW = 0.01

@@ -14,9 +14,9 @@ There is no automatic fix. Raise `max_length`, or shorten the prompts.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 KEY = "train.max_length"
 WHY = {

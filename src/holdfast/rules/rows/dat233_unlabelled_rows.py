@@ -12,8 +12,8 @@ There is no automatic fix: check the completions of those rows, and the masks or
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:

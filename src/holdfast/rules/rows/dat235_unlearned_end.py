@@ -18,9 +18,9 @@ sft and reward set it in the tokenizer and in the generation config; for others,
 from collections.abc import Iterator
 
 from holdfast.catalog.calls.train_arguments import arguments
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:

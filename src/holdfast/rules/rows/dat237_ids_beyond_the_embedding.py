@@ -14,8 +14,8 @@ There is no automatic fix. Use the model's own tokenizer, or resize the model's 
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ There is no automatic fix: correct the rows or remove them, or name another temp
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Lengths, RowCount, Scan, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import DamagedRows, Lengths, RowCount, Scan, Tokens
 
 REPORTED = ("null", "empty")
 

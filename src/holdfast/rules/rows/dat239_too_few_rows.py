@@ -16,10 +16,10 @@ There is no automatic fix: use more rows, or a smaller `per_device_train_batch_s
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.job.methods import ONLINE
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from holdfast.catalog.calls.schedules import WITHOUT_WARMUP
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document, Set
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.scan import Lengths, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.job.document import Document, Set
+from holdfast.core.rows.scan import Lengths, Tokens
 
 KEY = "train.warmup_steps"
 STEPS = "train.max_steps"

@@ -17,8 +17,8 @@ a template that writes them.
 
 from collections.abc import Iterator
 
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.rows.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ There is no automatic fix. Split the rows into `prompt` and `completion`; for co
 
 from collections.abc import Iterator
 
-from holdfast.core.columns import STRING
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Scan
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.columns import STRING
+from holdfast.core.rows.scan import Scan
 
 KEY = "train.completion_only_loss"
 MASKS = ("completion", "completion_mask", "labels")

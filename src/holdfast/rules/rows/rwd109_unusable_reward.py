@@ -17,9 +17,9 @@ returns a list with one number for each completion; conversations are passed as 
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.given_rewards import IN_JOB_FILE, reward_key
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.scan import RewardResult
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import RewardResult
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:

@@ -15,9 +15,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.given_rewards import IN_JOB_FILE, numbers_of, reward_key
-from holdfast.core.document import Document
-from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import RewardResult
+from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.job.document import Document
+from holdfast.core.rows.scan import RewardResult
 
 
 def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsed_fault import FAULTS, RehearsedFault
+from holdfast.core.rehearse.rehearsed_fault import FAULTS, RehearsedFault
 from holdfast.results.rehearse import RehearseResult
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 

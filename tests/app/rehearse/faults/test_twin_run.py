@@ -9,10 +9,10 @@ import pytest
 
 from holdfast.adapters.rehearsal.server import STOOD_STILL
 from holdfast.app.rehearse.faults.twin_run import TwinJob, TwinRun
-from holdfast.core.event import RunStage
-from holdfast.core.plan import Plan
-from holdfast.core.rehearsal import LearntFigures, PartResult
-from holdfast.core.requested_job import RequestedJob
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.requested_job import RequestedJob
 from holdfast.engine.faults.kinds import kinds_of
 from holdfast.payload.rehearsal.part_request import PartRequest
 from tests.helpers.checkpoints import save_checkpoint

@@ -18,11 +18,11 @@ from holdfast.adapters.backends.hf_jobs.settings import JobSettings, mount_paths
 from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.locks import waiting_for
-from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import BackendError, HoldfastError, UnreachableError, UsageError
-from holdfast.core.event import Liveness
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.usage import MachineUsage
+from holdfast.core.run.backends import HF_JOBS
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.usage import MachineUsage
 from holdfast.ports import LogPart, NamedBackend, PollResult, RemoteFile, Retrieval, Schedules
 
 Answer = TypeVar("Answer")

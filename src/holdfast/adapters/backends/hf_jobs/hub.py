@@ -19,10 +19,10 @@ from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV
 from holdfast.adapters.backends.hf_jobs.states import ALIVE, JobState, parse_state, parse_usage
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
+from holdfast.core.check.hub import Account
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
-from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
-from holdfast.core.usage import MachineUsage
+from holdfast.core.run.usage import MachineUsage
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, Volume

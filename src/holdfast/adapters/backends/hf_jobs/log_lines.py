@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.adapters.hub.repos import parse_time
-from holdfast.core.json_text import parse_json
+from holdfast.core.text.json_text import parse_json
 
 STARTED: Final = "===== Job started"
 """How a line begins that the Hub itself writes, once or again and again."""

@@ -12,8 +12,8 @@ from typing import Final
 from holdfast.adapters.backends.hf_jobs.hub import JobsHub
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
 from holdfast.catalog.hub.flavors import gone_flavors, load_flavors
+from holdfast.core.check.hub import Account
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
-from holdfast.core.hub import Account
 
 IMAGE: Final = re.compile(
     r"(?:(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from holdfast.core.errors import BackendError, HoldfastError, UnreachableError
-from holdfast.core.redact import redact
+from holdfast.core.text.redact import redact
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import BucketBatchError, HfHubHTTPError

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, Self
 
 from holdfast.adapters.backends.hf_jobs.settings import RUN_FOLDER, JobSettings
+from holdfast.core.environment.script_header import find_header
 from holdfast.core.errors import BackendError
-from holdfast.core.plan import Attempt
-from holdfast.core.script_header import find_header
+from holdfast.core.run.plan import Attempt
 
 MOUNT: Final = f"/{RUN_FOLDER}"
 """Where the job sees the run's folder."""

@@ -15,10 +15,10 @@ from holdfast.adapters.backends.hf_jobs.hub import CALL_S, JobsHub, volumes_of_r
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, RUN_LABEL, UV_IMAGE, JobRequest, label_of
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
 from holdfast.core.errors import UnreachableError
-from holdfast.core.event import RunStage
-from holdfast.core.plan import Attempt
-from holdfast.core.remote_jobs import RemoteJob, RemoteJobs, RemoteSchedule
-from holdfast.core.schedule import JobSchedule
+from holdfast.core.run.event import RunStage
+from holdfast.core.run.plan import Attempt
+from holdfast.core.run.remote_jobs import RemoteJob, RemoteJobs, RemoteSchedule
+from holdfast.core.run.schedule import JobSchedule
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from holdfast.core.errors import UsageError
-from holdfast.core.numbers import is_count
-from holdfast.core.plan import Plan
+from holdfast.core.run.plan import Plan
+from holdfast.core.text.numbers import is_count
 
 SAVE_S: Final = 660.0
 """How much more time the Hub gives a job than its run has: holdfast asks it to save first, and waits for 10 minutes."""

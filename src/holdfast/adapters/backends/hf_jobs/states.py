@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.catalog.hub.flavors import Flavor, load_flavors
-from holdfast.core.event import Liveness
-from holdfast.core.numbers import is_number
-from holdfast.core.usage import MachineUsage
+from holdfast.core.run.event import Liveness
+from holdfast.core.run.usage import MachineUsage
+from holdfast.core.text.numbers import is_number
 from holdfast.ports import PollResult
 
 if TYPE_CHECKING:

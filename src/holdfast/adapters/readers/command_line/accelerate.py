@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.adapters.readers.foreign.accelerate import UNDER
-from holdfast.core.document import Document, Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.places import Place
 
 CONFIG: Final = "where.accelerate_config"
 WORLD_SIZE: Final = "where.world_size"

@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.core.document import Document, Edit, Remove, Rename, Set, parse_key
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.text import Place, TextEdit
+from holdfast.core.job.document import Document, Edit, Remove, Rename, Set, parse_key
+from holdfast.core.text.places import Place, TextEdit
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:

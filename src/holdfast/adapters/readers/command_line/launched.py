@@ -6,8 +6,8 @@ from typing import Any
 
 from holdfast.adapters.readers.command_line.launchers import PYTHON as PYTHON_ITSELF
 from holdfast.adapters.readers.command_line.launchers import Launch
-from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits, render_key
-from holdfast.core.text import Place
+from holdfast.core.job.document import ABSENT, Document, Key, Set, Unknown, apply_edits, render_key
+from holdfast.core.text.places import Place
 
 REQUIREMENTS = "environment.requirements"
 BY, ADDED, PYTHON = "launch.by", "launch.requirements", "launch.python"

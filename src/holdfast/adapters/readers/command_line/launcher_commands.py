@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from holdfast.core.backends import BACKEND_KEY, HF_JOBS
+from holdfast.core.run.backends import BACKEND_KEY, HF_JOBS
 
 PASSED_OVER: Final = "passed over"
 """For a word that stands between a launcher's options and the program, and says nothing of the job."""

@@ -15,8 +15,8 @@ from holdfast.adapters.readers.command_line.launcher_commands import (
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, ELIDED, Word
 from holdfast.catalog.environment.launcher_options import OPTIONS
 from holdfast.catalog.environment.misspelt_commands import misspelt_word
-from holdfast.core.document import Key, Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.document import Key, Unknown
+from holdfast.core.text.places import Place
 
 NOT_SAID: Final = Unknown("a variable of the shell")
 

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.command_line.launchers import AS_MODULE, NOT_SAID, PYTHON, PYTHON_FLAGS
 from holdfast.adapters.readers.command_line.words import Word
-from holdfast.core.addresses import WEB
-from holdfast.core.text import Place
+from holdfast.core.text.addresses import WEB
+from holdfast.core.text.places import Place
 
 LIBRARY_COMMANDS: Final = frozenset({"trl", "axolotl", "llamafactory-cli", "lmf", "trl-jobs"})
 

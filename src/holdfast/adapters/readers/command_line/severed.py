@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.adapters.readers.command_line.words import Word
-from holdfast.core.text import LineIndex
+from holdfast.core.text.places import LineIndex
 
 SEVERED: Final = "launch.severed"
 """Options that a shell runs as commands."""

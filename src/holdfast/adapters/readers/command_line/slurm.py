@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
 from holdfast.adapters.readers.command_line.words import Word
-from holdfast.core.backends import BACKEND_KEY, SLURM
-from holdfast.core.text import LineIndex
+from holdfast.core.run.backends import BACKEND_KEY, SLURM
+from holdfast.core.text.places import LineIndex
 
 DIRECTIVE: Final = re.compile(
     r"^#SBATCH[ \t]+(?P<option>--?[\w-]+?)(?:[ \t]*=[ \t]*|[ \t]+|(?<=[ \t]-\w))(?P<value>[^\s#]+)", re.MULTILINE

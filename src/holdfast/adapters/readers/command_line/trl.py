@@ -19,9 +19,9 @@ from holdfast.adapters.readers.command_line.launchers import Launch, read_number
 from holdfast.adapters.readers.command_line.programs import Flag, StartedCommand, read_flags
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.settings import SettingsFiles, plain
-from holdfast.core.calls import Call
-from holdfast.core.document import Document, Key
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import Document, Key
+from holdfast.core.text.places import Place
 
 CONFIG, ENV = "config", "env"
 SCRIPTS: Final = {

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.text import LineIndex, Place
+from holdfast.core.text.places import LineIndex, Place
 
 TOKEN = re.compile(
     r"""(?P<space>(?:[ \t]|\\\r?\n)+)

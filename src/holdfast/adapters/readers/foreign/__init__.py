@@ -11,7 +11,7 @@ from holdfast.adapters.readers.foreign.accelerate import read_accelerate
 from holdfast.adapters.readers.foreign.axolotl import read_axolotl
 from holdfast.adapters.readers.foreign.llama_factory import read_llama_factory
 from holdfast.adapters.readers.foreign.recipes import read_recipe
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 RecipeReader = Callable[[Document], Document]
 

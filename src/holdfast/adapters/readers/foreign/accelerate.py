@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 UNDER: Final = ("launch", "accelerate")
 """The key of a Document under which the file's settings stand."""

@@ -6,7 +6,7 @@ Source: axolotl 0.18, `utils/schemas/{config,training,peft}.py`.
 from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import mapped
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 SAME: Final = (
     "bf16",

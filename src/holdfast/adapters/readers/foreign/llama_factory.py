@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import installed_by, mapped, passed_on
 from holdfast.catalog.calls.parsed_fields import ever_takes
-from holdfast.core.document import Document
+from holdfast.core.job.document import Document
 
 ARGUMENTS: Final = "transformers.Seq2SeqTrainingArguments"
 METHODS: Final = {"sft": "sft", "pt": "sft", "dpo": "dpo", "kto": "kto", "rm": "reward", "ppo": "ppo"}

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits, parse_key
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import ABSENT, Document, Key, Set, Unknown, apply_edits, parse_key
+from holdfast.core.text.places import Place
 
 SWITCHES: Final = {"yes": True, "on": True, "no": False, "off": False}
 """What YAML 1.1, which other programs read, takes for true and false; in ours they are text."""

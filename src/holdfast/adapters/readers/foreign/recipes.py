@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import mapped, passed_on
 from holdfast.catalog.calls.parsed_fields import ever_takes
-from holdfast.core.document import Document, Unknown
+from holdfast.core.job.document import Document, Unknown
 
 COMMANDS: Final = ("sft", "dpo", "grpo", "reward", "kto", "rloo")
 WORD: Final = re.compile(r"[a-z0-9]+")

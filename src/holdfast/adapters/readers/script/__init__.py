@@ -24,8 +24,8 @@ from holdfast.adapters.readers.script.places import Cell, PlaceFinder
 from holdfast.adapters.readers.script.reading import NodeHandlers, ReadingState, Scope
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.settings import SettingsFiles
-from holdfast.core.document import Document, Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Unknown
+from holdfast.core.text.places import Place
 
 HANDLERS = NodeHandlers(
     expressions={**expressions.EXPRESSIONS, **calls.EXPRESSIONS},

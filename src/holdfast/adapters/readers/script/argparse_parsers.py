@@ -13,10 +13,10 @@ from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.record import CallArguments, Site
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, Slot
 from holdfast.catalog.calls.flags import last_hidden
-from holdfast.core.calls import LibraryName, ParserOption, ParserOptions
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import call_pure
-from holdfast.core.text import Place
+from holdfast.core.job.calls import LibraryName, ParserOption, ParserOptions
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import call_pure
+from holdfast.core.text.places import Place
 
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""

@@ -6,8 +6,8 @@ from typing import Any
 import libcst
 
 from holdfast.adapters.readers.script.rows import NOTHING, SPACE, ItemRow, comma, written
-from holdfast.core.document import Remove, Set, ValueEdit
-from holdfast.core.source import render_value
+from holdfast.core.job.document import Remove, Set, ValueEdit
+from holdfast.core.job.source import render_value
 
 
 def change(source: str, edits: Iterable[ValueEdit]) -> str | None:

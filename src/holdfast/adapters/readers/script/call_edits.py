@@ -23,9 +23,9 @@ from holdfast.adapters.readers.script.import_edits import (
     without,
 )
 from holdfast.adapters.readers.script.parts import SourcePart, end_of, read_parts, start_of
-from holdfast.core.calls import Call, Import
-from holdfast.core.document import Document, ReplaceCall
-from holdfast.core.text import TextEdit
+from holdfast.core.job.calls import Call, Import
+from holdfast.core.job.document import Document, ReplaceCall
+from holdfast.core.text.places import TextEdit
 
 ARGUMENTS = "(…)"
 Edits = Callable[[], Iterable[TextEdit]]

@@ -40,9 +40,9 @@ from holdfast.adapters.readers.script.values import (
     Super,
     why,
 )
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import FUNCTIONS, UNKNOWN, call_pure, pure_method
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import FUNCTIONS, UNKNOWN, call_pure, pure_method
 
 LEAVE_SETTINGS: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "torch", "wandb", "tqdm"})
 """Libraries that give the settings which they are handed no attributes of a program's own."""

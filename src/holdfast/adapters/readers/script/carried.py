@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.readers.script.parts import SourceNode, SourcePart, read_parts, source_at, start_of
-from holdfast.core.document import Document, Set, ValueEdit, parse_key
-from holdfast.core.source import SourceExpression
-from holdfast.core.text import Place
+from holdfast.core.job.document import Document, Set, ValueEdit, parse_key
+from holdfast.core.job.source import SourceExpression
+from holdfast.core.text.places import Place
 
 SIMPLE: Final = (
     ast.Constant,

@@ -10,10 +10,10 @@ from holdfast.adapters.readers.script.places import PlaceFinder
 from holdfast.adapters.readers.script.reading import ReadingState, Scope, StatementHandler, either, note_patcher
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunction, Sibling, Slot
-from holdfast.core.calls import Import, LibraryName
-from holdfast.core.document import Unknown
 from holdfast.core.errors import UsageError
-from holdfast.core.expressions import UNKNOWN
+from holdfast.core.job.calls import Import, LibraryName
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN
 
 HARMLESS: Final = frozenset(
     {

@@ -37,7 +37,7 @@ from holdfast.catalog.calls.returned_values import (
     kind_returned,
     types_returned,
 )
-from holdfast.core.calls import (
+from holdfast.core.job.calls import (
     AttributeRead,
     Call,
     CallResult,
@@ -47,11 +47,11 @@ from holdfast.core.calls import (
     OverriddenMethod,
     OwnAttributes,
 )
-from holdfast.core.columns import Type
-from holdfast.core.document import Key, Unknown
-from holdfast.core.expressions import UNKNOWN
-from holdfast.core.parameters import required_parameters
-from holdfast.core.text import Place
+from holdfast.core.job.document import Key, Unknown
+from holdfast.core.job.expressions import UNKNOWN
+from holdfast.core.job.parameters import required_parameters
+from holdfast.core.rows.columns import Type
+from holdfast.core.text.places import Place
 
 PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), LibraryName, Unknown)
 COLUMN_NAMES: Final = (").column_names", ")[].column_names")

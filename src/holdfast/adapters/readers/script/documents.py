@@ -14,10 +14,10 @@ from holdfast.adapters.readers.script.values import (
     LibraryCall,
     PendingRead,
 )
-from holdfast.core.calls import (
+from holdfast.core.job.calls import (
     Import,
 )
-from holdfast.core.document import Document, DocumentKind
+from holdfast.core.job.document import Document, DocumentKind
 
 MOST_JOBS: Final = 12
 """Most trainers of one file that become jobs: a file with more is a test suite. Every call is recorded all the same."""

@@ -19,8 +19,9 @@ from holdfast.adapters.readers.script.carried import carry
 from holdfast.adapters.readers.script.header_edits import edit_requirements
 from holdfast.adapters.readers.script.import_edits import plan_imports
 from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
-from holdfast.core.calls import Call
-from holdfast.core.document import (
+from holdfast.core.errors import Spot, UsageError
+from holdfast.core.job.calls import Call
+from holdfast.core.job.document import (
     ABSENT,
     Document,
     Edit,
@@ -33,10 +34,9 @@ from holdfast.core.document import (
     apply_edits,
     parse_key,
 )
-from holdfast.core.errors import Spot, UsageError
-from holdfast.core.notebook import is_notebook
-from holdfast.core.source import is_plain, render_value
-from holdfast.core.text import LineIndex, Place, TextEdit
+from holdfast.core.job.notebook import is_notebook
+from holdfast.core.job.source import is_plain, render_value
+from holdfast.core.text.places import LineIndex, Place, TextEdit
 
 QUOTES = "\"'"
 IMPORTS = "imports."

@@ -26,9 +26,9 @@ from holdfast.adapters.readers.script.values import (
     Slot,
     why,
 )
-from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import FROM_ENVIRONMENT, Unknown
-from holdfast.core.expressions import (
+from holdfast.core.job.calls import Guard, LibraryName
+from holdfast.core.job.document import FROM_ENVIRONMENT, Unknown
+from holdfast.core.job.expressions import (
     CONVERSIONS,
     UNKNOWN,
     apply_operator,

@@ -21,8 +21,8 @@ from holdfast.adapters.readers.script.values import (
     Slot,
     Super,
 )
-from holdfast.core.expressions import UNKNOWN
-from holdfast.core.parameters import parameter_names, positional_names
+from holdfast.core.job.expressions import UNKNOWN
+from holdfast.core.job.parameters import parameter_names, positional_names
 
 MOST_VISITS: Final = 6
 """Calls of one function that are gone into with their own arguments; after that once more, with none known."""

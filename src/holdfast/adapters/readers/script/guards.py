@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.readers.script.values import AVAILABLE, VERSION, LibraryCall
-from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import Unknown
+from holdfast.core.job.calls import Guard, LibraryName
+from holdfast.core.job.document import Unknown
 
 IN_VERSION_BRANCH: Final = Guard(because="in a branch on a library's version")
 AFTER_VERSION_CHECK: Final = Guard(because="after a check of a library's version")

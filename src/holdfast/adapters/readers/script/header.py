@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
 from holdfast.adapters.readers.script.values import Slot
-from holdfast.core.document import Key, Unknown
+from holdfast.core.environment.script_header import find_header, read_header
 from holdfast.core.errors import UsageError
-from holdfast.core.script_header import find_header, read_header
-from holdfast.core.text import LINE_BREAK, LineIndex, Place
+from holdfast.core.job.document import Key, Unknown
+from holdfast.core.text.places import LINE_BREAK, LineIndex, Place
 
 PYTHON_LINE: Final = r"requires-python\s*=\s*"
 QUOTED: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'"

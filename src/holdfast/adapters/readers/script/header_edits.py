@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from holdfast.core.script_header import BLOCK
-from holdfast.core.text import LineIndex, TextEdit
-from holdfast.core.toml_text import parse_toml
+from holdfast.core.environment.script_header import BLOCK
+from holdfast.core.text.places import LineIndex, TextEdit
+from holdfast.core.text.toml_text import parse_toml
 
 DEPENDENCIES: Final = re.compile(
     r"^[ \t]*(?:dependencies|\"dependencies\"|'dependencies')[ \t]*=[ \t]*(?P<open>\[)", re.MULTILINE

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
 from holdfast.adapters.readers.script.parts import SourcePart, least, read_parts, start_of
-from holdfast.core.document import Document
-from holdfast.core.text import TextEdit
+from holdfast.core.job.document import Document
+from holdfast.core.text.places import TextEdit
 
 SourceSpan = tuple[SourcePart, int, int]
 

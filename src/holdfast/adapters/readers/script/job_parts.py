@@ -11,11 +11,11 @@ from holdfast.adapters.readers.script.values import (
     ObjectValue,
 )
 from holdfast.catalog.calls.constructions import CHANGED_BY_WRAPPER
-from holdfast.core.calls import (
+from holdfast.core.job.calls import (
     Call,
 )
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import UNKNOWN
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN
 
 OUTPUT: Final = "output_dir"
 PARTS: Final = ("train", "trainer", "peft", "quantization", "model", "dataset")

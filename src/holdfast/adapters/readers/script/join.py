@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.values import INSTALLED, AnyOf, KnownItems, Member, ObjectValue, Ref, Slot, why
-from holdfast.core.document import Unknown
+from holdfast.core.job.document import Unknown
 
 MISSING: Final = object()
 MOST_THINGS: Final = 8

@@ -23,9 +23,9 @@ from holdfast.adapters.readers.script.values import (
     Super,
     why,
 )
-from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import FROM_ENVIRONMENT, Unknown
-from holdfast.core.expressions import UNKNOWN, call_pure, reason_among
+from holdfast.core.job.calls import Guard, LibraryName
+from holdfast.core.job.document import FROM_ENVIRONMENT, Unknown
+from holdfast.core.job.expressions import UNKNOWN, call_pure, reason_among
 
 Known = Callable[[ReadingState, Site, CallArguments], Any]
 

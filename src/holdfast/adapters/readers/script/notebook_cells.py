@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast.adapters.readers.script.source import is_python
-from holdfast.core.text import LINE_BREAK
+from holdfast.core.text.places import LINE_BREAK
 
 PYTHON_CELLS: Final = frozenset({"capture", "time", "timeit", "prun", "python", "python3", "pypy"})
 """Cell magics whose cell is Python that runs in the notebook, or may."""

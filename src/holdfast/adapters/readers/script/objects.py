@@ -21,10 +21,10 @@ from holdfast.adapters.readers.script.values import (
     Slot,
     Super,
 )
-from holdfast.core.calls import LibraryName
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import UNKNOWN, reason_among
-from holdfast.core.text import Place
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN, reason_among
+from holdfast.core.text.places import Place
 
 DEEPEST: Final = 12
 """Dicts within dicts."""

@@ -8,8 +8,8 @@ from holdfast.adapters.readers.script.objects import library_base, lineage
 from holdfast.adapters.readers.script.places import PlaceFinder
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunction
-from holdfast.core.calls import OverriddenMethod
-from holdfast.core.text import Place
+from holdfast.core.job.calls import OverriddenMethod
+from holdfast.core.text.places import Place
 
 BASES: Final = ("Trainer", "TrainerCallback")
 """Endings of the names of those classes."""

@@ -17,10 +17,10 @@ from holdfast.adapters.readers.settings import ENDINGS
 from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.calls.flags import as_parsed, may_give_more
 from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
-from holdfast.core.api import Parameter
-from holdfast.core.calls import LibraryName, ParserOption
-from holdfast.core.document import Unknown
-from holdfast.core.text import Place
+from holdfast.core.job.api import Parameter
+from holdfast.core.job.calls import LibraryName, ParserOption
+from holdfast.core.job.document import Unknown
+from holdfast.core.text.places import Place
 
 
 @dataclass(slots=True, eq=False, repr=False)

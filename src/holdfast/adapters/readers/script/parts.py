@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from holdfast.adapters.readers.notebook_edits import source_lines
 from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
 from holdfast.adapters.readers.script.source import parse
-from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
+from holdfast.core.job.document import Document
+from holdfast.core.job.notebook import is_notebook, read_cells
 from holdfast.core.last_call_cache import cache_last_call
-from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.text import LINE_BREAK, LineIndex, Place, TextEdit
+from holdfast.core.text.places import LINE_BREAK, LineIndex, Place, TextEdit
 
 SourceNode = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.errors import Spot
-from holdfast.core.text import LINE_BREAK, Place
+from holdfast.core.text.places import LINE_BREAK, Place
 
 
 @dataclass(slots=True, eq=False, repr=False)

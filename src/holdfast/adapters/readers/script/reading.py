@@ -29,10 +29,10 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.catalog.api.history import load_history
-from holdfast.core.calls import Guard, Import, LibraryName
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import UNKNOWN
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Guard, Import, LibraryName
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN
+from holdfast.core.text.places import Place
 
 BUILTINS: Final = frozenset(dir(builtins))
 OPEN: Final = Guard()

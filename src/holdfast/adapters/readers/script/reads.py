@@ -10,7 +10,7 @@ from typing import Any, Final
 from holdfast.adapters.readers.script.objects import SETTINGS, lineage
 from holdfast.adapters.readers.script.reading import ReadingState, either
 from holdfast.adapters.readers.script.values import AnyOf, Member, ObjectValue, PendingRead, ProgramClass, Ref
-from holdfast.core.calls import Guard, LibraryName, OwnAttributes
+from holdfast.core.job.calls import Guard, LibraryName, OwnAttributes
 
 TRAINER: Final = "Trainer"
 TRAINERS_SETTINGS: Final = "Trainer.args"

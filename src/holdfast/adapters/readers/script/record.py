@@ -19,8 +19,8 @@ from holdfast.adapters.readers.script.values import (
     Via,
     is_class,
 )
-from holdfast.core.calls import LibraryName
-from holdfast.core.text import Place
+from holdfast.core.job.calls import LibraryName
+from holdfast.core.text.places import Place
 
 NOT_GIVEN: Final = Slot(BRANCHES)
 """An argument on the one of two visits to a call that does not give it."""

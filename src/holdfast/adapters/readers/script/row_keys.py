@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from holdfast.catalog.calls.element_loops import element_loops
-from holdfast.core.parameters import positional_names
+from holdfast.core.job.parameters import positional_names
 
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.expr)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from holdfast.core.api import Parameter
-from holdfast.core.calls import Guard, ParserOption, ParserOptions
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import reason_among
-from holdfast.core.text import Place
+from holdfast.core.job.api import Parameter
+from holdfast.core.job.calls import Guard, ParserOption, ParserOptions
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import reason_among
+from holdfast.core.text.places import Place
 
 VERSION: Final = Unknown("it depends on the installed versions")
 AVAILABLE: Final = Unknown("it depends on what is installed")

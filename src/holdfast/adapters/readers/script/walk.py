@@ -33,10 +33,10 @@ from holdfast.adapters.readers.script.values import (
     Ref,
     Slot,
 )
-from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import Unknown
-from holdfast.core.expressions import UNKNOWN, apply_operator, join_lists, reason_among, truth
-from holdfast.core.text import Place
+from holdfast.core.job.calls import Guard, LibraryName
+from holdfast.core.job.document import Unknown
+from holdfast.core.job.expressions import UNKNOWN, apply_operator, join_lists, reason_among, truth
+from holdfast.core.text.places import Place
 
 MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""

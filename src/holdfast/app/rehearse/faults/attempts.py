@@ -7,8 +7,8 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rehearsal.server import STOOD_STILL
 from holdfast.app.rehearse.faults.twin_backend import END, PlayedAttempt, Said
-from holdfast.core.rehearsal import LearntFigures, PartResult
-from holdfast.core.training_event import event_of_line
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
+from holdfast.core.run.training_event import event_of_line
 
 EVENTS: Final = "events.jsonl"
 GPU: Final = "a GPU that the rehearsal assumes"

@@ -17,14 +17,14 @@ from holdfast.adapters.targets import read_referred
 from holdfast.app.rehearse.faults.twin_run import PlayPart, TwinJob, TwinRun, has_ended_well
 from holdfast.app.rehearse.playing import SHARE, without_frames_of_ours
 from holdfast.app.rehearse.repeated_progress import RepeatedProgress
-from holdfast.core.checkpoint import MANIFEST, parse_manifest
-from holdfast.core.job import job_values, parse_job
-from holdfast.core.plan import Plan
-from holdfast.core.rehearsal import LearntFigures, PartResult
-from holdfast.core.rehearsed_fault import RehearsedFault
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.secret_references import separate_secrets
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.job_file.job import job_values, parse_job
+from holdfast.core.job_file.secret_references import separate_secrets
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
+from holdfast.core.rehearse.rehearsed_fault import RehearsedFault
+from holdfast.core.run.checkpoint import MANIFEST, parse_manifest
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.training_event import CheckpointSaved
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import FaultKind

@@ -11,11 +11,11 @@ from signal import SIGKILL, SIGTERM
 from typing import Any, Final
 
 from holdfast.adapters.storage.shared_output import SharedOutput
-from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import EndReason, Event, Liveness, Reported
-from holdfast.core.plan import Attempt
-from holdfast.core.run_state import AttemptState
+from holdfast.core.run.backends import BackendCapabilities
+from holdfast.core.run.checkpoint import CheckpointIntegrity
+from holdfast.core.run.event import EndReason, Event, Liveness, Reported
+from holdfast.core.run.plan import Attempt
+from holdfast.core.run.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 END: Final = "end"

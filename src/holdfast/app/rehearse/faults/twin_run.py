@@ -7,14 +7,14 @@ from typing import Final
 
 from holdfast.app.rehearse.faults.attempts import as_attempt
 from holdfast.app.rehearse.faults.twin_backend import NoOrders, PlayedAttempt, SimulatedClock, TwinBackend, TwinLedger
-from holdfast.core.backends import capabilities_of
-from holdfast.core.checkpoint import describe_damage
-from holdfast.core.event import Diagnosed, ModelEvaluated, ModelExported, RunRequested, RunStage, training_events
-from holdfast.core.plan import Attempt, Plan
-from holdfast.core.rehearsal import LearntFigures, PartResult
-from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import RunState, fold
-from holdfast.core.training_event import CheckpointSaved
+from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
+from holdfast.core.run.backends import capabilities_of
+from holdfast.core.run.checkpoint import describe_damage
+from holdfast.core.run.event import Diagnosed, ModelEvaluated, ModelExported, RunRequested, RunStage, training_events
+from holdfast.core.run.plan import Attempt, Plan
+from holdfast.core.run.requested_job import RequestedJob
+from holdfast.core.run.run_state import RunState, fold
+from holdfast.core.run.training_event import CheckpointSaved
 from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, reported_training
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.likeliest import likeliest_cause

@@ -1,0 +1,1 @@
+"""What a check asks and finds."""

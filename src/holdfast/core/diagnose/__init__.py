@@ -1,0 +1,1 @@
+"""Logs, and the causes of failures."""

@@ -1,0 +1,1 @@
+"""Packages, their versions, and where a job states them."""

@@ -1,0 +1,1 @@
+"""A rehearsal: its stages, its faults, and what it measured."""

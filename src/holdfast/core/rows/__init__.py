@@ -1,0 +1,1 @@
+"""Rows of datasets: columns, their types, and what a scan counts."""

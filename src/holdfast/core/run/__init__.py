@@ -1,0 +1,1 @@
+"""A run: its plan, its events, and the state that follows from them."""
