@@ -36,6 +36,8 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/prepared_rows.py": "the log of a script that it starts is written",
     "adapters/tracing.py": "what the process of a trace wrote",
     "adapters/storage/scratch.py": "locks, whose content is not read",
+    "app/run/backends.py": "`open` of a backend",
+    "cli/pages.py": "a page that is to be written, before the work that it shows",
     "cli/terminal/streams.py": "the null device, in place of a stream that is closed",
     "cli/output.py": "the null device, in place of an output that cannot be written",
     "adapters/export/converter.py": "the archive that pip fetched, and its copy in the cache, which has a digest",

@@ -183,7 +183,7 @@ def test_no_value_of_any_key_is_more_than_a_mistake(key: str, tmp_path: Path) ->
         settings = f"{key}{'.a' * 1500} = 1" if value == "deep" else f"{key} = {value}"
         row = f'[flavors.pod]\n{settings}\n[flavors.other]\nprovider = "R"\ngpu = "h100"\nusd_per_hour = 1\n'
         path.write_text(row if key in KEYS else f"[flavors]\n{settings}\n" if key == "pod" else f"{settings}\n")
-        with pytest.raises(GroupedError) as caught:
+        with pytest.raises((GroupedError, UsageError)) as caught:  # the file, where TOML itself cannot be read
             load_price_file(path)
         assert len(str(caught.value)) < 2000
 

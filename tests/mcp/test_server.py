@@ -157,7 +157,7 @@ WRONG_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("show", {"run": "none"}, "no run is called"),
     ("explain", {"code": "ARG11x"}, "nothing is called"),
     ("run", {"target": "absent.yaml"}, "no such file"),
-    ("check", {"targets": ["a" * 300]}, "cannot be used: File name too long"),
+    ("check", {"targets": ["a" * 300]}, "no file can have a name of 300 characters"),
     ("run", {"target": "train.py", "confirmation": "made-up"}, "ask the user again"),
     ("resume", {"run": "none"}, "no run is called"),
     ("diagnose", {"targets": ["absent.log"]}, "absent.log"),

@@ -6,10 +6,11 @@ import sys
 import pytest
 
 FILLS = """\
-from holdfast.payload.calls import bound_memory
+from holdfast.payload import calls
 import psutil
 
-bound_memory(0.01)
+calls.SHARE = 0.01
+calls.bound_memory()
 try:
     bytearray(psutil.virtual_memory().available // 2)
 except MemoryError:

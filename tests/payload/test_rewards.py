@@ -182,17 +182,19 @@ def test_values_that_json_lacks_do_no_harm(tmp_path: Path) -> None:
 
 def test_a_function_ends_with_the_process_that_asked(tmp_path: Path) -> None:
     """However that ends: here it is killed, and cleans up nothing."""
-    (tmp_path / "rewards.py").write_text("import time\ndef slow(completions, **kwargs):\n    time.sleep(300)\n")
+    slow = "import pathlib, time\ndef slow(completions, **kwargs):\n    pathlib.Path('began').touch()\n    time.sleep(300)\n"
+    (tmp_path / "rewards.py").write_text(slow)
     question: dict[str, Any] = {"prompts": [], "completions": [], "completion_ids": [], "columns": {}}
     asks = (
         f"from holdfast.adapters.rehearsal.rewards import call_rewards\ncall_rewards(['rewards.py:slow'], {question})\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", asks], cwd=tmp_path)
     try:
-        while not (children := psutil.Process(asking.pid).children()):
+        while not (tmp_path / "began").exists():
             asking.poll()
+        children = psutil.Process(asking.pid).children()
     finally:
         asking.kill()
         asking.wait()
     gone, _ = psutil.wait_procs(children, timeout=30)
-    assert gone == children
+    assert {each.pid for each in gone} == {each.pid for each in children}

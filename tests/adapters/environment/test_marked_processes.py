@@ -14,7 +14,7 @@ import polars  # which has system calls restarted after Ctrl-C
 from holdfast.adapters.environment.marked_processes import marked_child
 
 words = ["sh", "-c", "sleep 600 & echo $$ $!; wait"]
-with marked_child(words, "HOLDFAST_TEST", stdout=subprocess.PIPE) as child:
+with marked_child(words, "HOLDFAST_TEST", variables=None, stdout=subprocess.PIPE) as child:
     print(child.stdout.readline().decode(), flush=True)
     {waits}
 """

@@ -14,9 +14,9 @@ SETUP = """
 from holdfast.adapters.rows.hub import open_hub_rows
 from holdfast.core.errors import HoldfastError
 
-def read(name, **asked):
+def read(name, split="train", config=None, revision=None, files=None):
     try:
-        rows = open_hub_rows(name, **asked)
+        rows = open_hub_rows(name, split, config=config, revision=revision, files=files)
         numbers = [row for batch in rows.batches() for row in batch.frame["a"].to_list()]
         return {"columns": {name: str(kind) for name, kind in rows.columns.items()}, "a": numbers,
                 "broken": [broken.what for broken in rows.broken]}

@@ -85,7 +85,7 @@ def test_a_run_that_another_process_ended_meanwhile_is_not_started_again(
         run.ledger.append(run.name, [*attempted(2, exit_code=0), SUCCEEDED])
         return opened
 
-    monkeypatch.setattr("holdfast.app.run.verb.continue_run", continue_late)
+    monkeypatch.setattr("holdfast.app.resume.verb.continue_run", continue_late)
     answer = resume(run.name, runs=tmp_path)
 
     assert (answer.stage, attempts(run)) == ("succeeded", 2)

@@ -17,8 +17,8 @@ machine of two cores took four times the processor (`docs/figures.md`).
 
 Source: libgomp's manual; the value is its own for more threads than processors.
 """
-WATCHER = 'read -r _; kill -s KILL -- "-$1"'
-"""Ends a process group when this process has ended, however it did: the pipe that is read here closes then."""
+WATCHER = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
+"""Ends a process group, which it reads, when this process has ended, however it did: the pipe closes then."""
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""
 
@@ -48,17 +48,20 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
         stderr: Likewise.
     """
     token = uuid4().hex
-    child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-        words,
-        cwd=folder,
-        env={**os.environ, **(variables or {}), mark: token},
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=True,
-    )
     siginterrupt(SIGINT, True)  # noqa: FBT003 - after an import of polars, system calls would be restarted
-    with child, _watched(child.pid):
+    with (
+        _watcher() as watcher,
+        subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+            words,
+            cwd=folder,
+            env={**os.environ, **(variables or {}), mark: token},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        ) as child,
+    ):
+        watcher.write(f"{child.pid}\n".encode())
         try:
             yield child
         finally:
@@ -66,12 +69,13 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
 
 
 @contextmanager
-def _watched(group: int) -> Iterator[None]:
-    """Have a process group end if this process ends within the block."""
-    words = ["/bin/sh", "-c", WATCHER, "sh", str(group)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as watcher:  # noqa: S603 - our own words
+def _watcher() -> Iterator[IO[bytes]]:
+    """Start a process that has the group whose number is written to it end if this process ends within the block."""
+    words = ["/bin/sh", "-c", WATCHER]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True, bufsize=0) as watcher:  # noqa: S603 - our own words
+        assert watcher.stdin  # noqa: S101 - it has a pipe
         try:
-            yield
+            yield watcher.stdin
         finally:
             watcher.kill()
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from io import BufferedWriter, FileIO, TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper, UnsupportedOperation
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ def open_closed_streams() -> None:
 
 def bear_full_errors() -> None:
     """Have what cannot be written to standard error be lost: on a full disk, or on a terminal that is gone, a run is supervised all the same."""
-    stream = BufferedWriter(LossyFile(sys.stderr.fileno(), "w", closefd=False))
+    try:
+        number = sys.stderr.fileno()
+    except UnsupportedOperation:  # it is no file, so it is never full
+        return
+    stream = BufferedWriter(LossyFile(number, "w", closefd=False))
     sys.stderr = TextIOWrapper(
         stream, encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True, write_through=True
     )

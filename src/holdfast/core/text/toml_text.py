@@ -23,10 +23,10 @@ def parse_toml(text: str) -> dict[str, Any]:
     """
     try:
         table = tomllib.loads(text)
-        if HUGE.search(text):
-            repr(
-                table
-            )  # of an integer with a base other than 10, only its decimals are counted, and only when they are asked for
+        if HUGE.search(
+            text
+        ):  # of an integer with another base than 10, Python counts the decimals when they are asked for
+            repr(table)
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
     except ValueError as error:
