@@ -46,7 +46,7 @@ def load_verb(name: str) -> Callable[..., Any]:
     >>> load_verb("verify").__name__
     'verify'
     """
-    verb: Callable[..., Any] = getattr(import_module(f"holdfast.app.{name}.verb"), name)
+    verb: Callable[..., Any] = getattr(import_module(f".{name}.verb", __name__), name)
     return verb
 
 
