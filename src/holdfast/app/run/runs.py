@@ -192,7 +192,7 @@ class Run:
             resume_from=checkpoint,
             passed_over=tuple(map(describe, damaged)),
             accepted=state.allowed_changes,
-            refused=tuple(refused_settings(job, saved, state.allowed_changes)) if job else (),
+            refused=tuple(refused_settings(job, plan.script, saved, state.allowed_changes)) if job else (),
         )
 
 

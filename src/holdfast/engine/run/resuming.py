@@ -6,12 +6,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from holdfast.core.environment.requirement import Requirement, parse_requirement
+from holdfast.core.environment.script_header import read_header
+from holdfast.core.environment.versions import Numbers, numbers
 from holdfast.core.job_file.job import Job
 from holdfast.core.run.event import EndReason, Event, Liveness, Polled, Reported
 from holdfast.core.run.plan import Attempt
 from holdfast.core.run.remedy import SettingChange
 from holdfast.core.run.training_event import Resumed
-from holdfast.engine.script.requirements import list_requirements
 
 RESTORED: Final = ("learning_rate", "weight_decay")
 """Settings that the optimizer's state brings along, whatever the job says. Source: `Optimizer.load_state_dict` of torch 2.13."""
@@ -29,39 +30,59 @@ COMPARED: Final = (
     "seed",
 )
 """Settings that a trainer has as the job gives them. It compares all of them, and its data and its versions, but after its model is loaded."""
-BY_EPOCHS: Final = -1
-"""`max_steps`, if the number of epochs decides."""
+PARTS: Final = 3
+"""Numbers in a version of the libraries that a checkpoint names: `peft==0.18` installs what calls itself 0.18.0."""
 
 
-def refused_settings(job: Job, saved: Mapping[str, Any], accepted: Mapping[str, Any]) -> Iterator[SettingChange]:
-    """Yield the settings that a job gives otherwise than its checkpoint was saved with, and that nobody accepted.
+def refused_settings(
+    job: Job, script: str, saved: Mapping[str, Any], accepted: Mapping[str, Any]
+) -> Iterator[SettingChange]:
+    r"""Yield the settings that a job gives otherwise than its checkpoint was saved with, and that nobody accepted.
 
     Args:
         job: The job.
+        script: The script that the attempt runs. Its header names the versions.
         saved: The settings of the checkpoint.
         accepted: The settings that may differ, and the values that they may have; None stands for any.
 
     >>> job = Job(method="sft", model="tiny", dataset="rows.jsonl", train={"learning_rate": 2e-4, "max_steps": -1})
-    >>> saved = {"learning_rate": 1e-4, "max_steps": 40, "seed": 7, "trl": "1.15.0"}
-    >>> [str(each) for each in refused_settings(job, saved, {"seed": None})]
+    >>> script = '# /// script\n# dependencies = ["trl==1.16.0", "peft==0.18"]\n# ///\n'
+    >>> saved = {"learning_rate": 1e-4, "max_steps": 40, "seed": 7, "trl": "1.15.0", "peft": "0.18.0"}
+    >>> [str(each) for each in refused_settings(job, script, saved, {"seed": None})]
     ['`learning_rate` from 0.0001 to 0.0002', '`trl` from 1.15.0 to 1.16.0']
     """
     given: dict[str, Any] = {"seed": job.seed, **{name: job.train[name] for name in COMPARED if name in job.train}}
-    if given.get("max_steps") == BY_EPOCHS:
+    if _has_epochs(given):
         del given["max_steps"]
-    for name, after in {**given, **_pinned_versions(job)}.items():
+    versions = {} if "python" in job.where.options else _pinned_versions(script)
+    for name, after in {**given, **versions}.items():
         before = saved.get(name)
         is_accepted = name in accepted and accepted[name] in (None, after)
         if _is_other(before, after) and not is_accepted:
             yield SettingChange(key=name, before=before, after=after)
 
 
-def _pinned_versions(job: Job) -> dict[str, str]:
-    """Return the exact versions that a job's script installs, by importable name; none if the environment is the user's own."""
-    if "python" in job.where.options:
-        return {}
-    pinned = (parse_requirement(each.text) for each in list_requirements(job))
-    return {each.package: each.pin for each in pinned if isinstance(each, Requirement) and each.pin}
+def _has_epochs(given: Mapping[str, Any]) -> bool:
+    """True if the number of epochs decides how long a job trains. Source: `max_steps` of transformers 5.23, which counts if above 0."""
+    steps = given.get("max_steps")
+    return isinstance(steps, (int, float)) and steps <= 0
+
+
+def _pinned_versions(script: str) -> dict[str, str]:
+    """The versions that a script's header pins, by importable name, as the libraries spell them; those of more than numbers are left out."""
+    lines = map(parse_requirement, read_header(script, "attempt.py").get("dependencies", ()))
+    pins = {each.package: each.pin for each in lines if isinstance(each, Requirement) and each.pin and not each.marker}
+    public = {name: numbers(pin.partition("+")[0]) for name, pin in pins.items()}
+    return {name: _spell(version) for name, version in public.items() if version is not None}
+
+
+def _spell(version: Numbers) -> str:
+    """The spelling of a version with all of its numbers.
+
+    >>> _spell((0, 18)), _spell((2, 13, 1))
+    ('0.18.0', '2.13.1')
+    """
+    return ".".join(map(str, (*version, *(0,) * (PARTS - len(version)))))
 
 
 def _is_other(before: Any, after: Any) -> bool:
