@@ -334,17 +334,18 @@ REQUIREMENTS = "environment.requirements"
         ("ModuleNotFoundError: No module named 'cv2'", {}, None),  # several packages have it
         ("ModuleNotFoundError: No module named 'flash_attn'", {}, None),  # its build needs what is not declared
         ("ModuleNotFoundError: No module named 'nltk'", {"environment": {"requirements": ["nltk"]}}, None),
+        ("ModuleNotFoundError: No module named 'nltk'", {"where": {}}, None),  # gigabytes, where nobody asked for them
         ("ModuleNotFoundError: No module named 'nltk'", {"where": {"options": {"python": "/usr/bin/python3"}}}, None),
         ("ModuleNotFoundError: No module named 'datasets'", {}, None),  # every script declares it
     ],
 )  # fmt: skip
-def test_a_missing_package_is_added_if_its_name_is_certain_and_the_environment_is_ours(
+def test_a_missing_package_is_added_if_its_name_is_certain_and_each_attempt_has_an_environment_of_its_own(
     log: str, parts: dict[str, Any], added: list[str] | None
 ) -> None:
     """The next attempt's script declares it, so that its environment is made with it."""
     error = f'Traceback (most recent call last):\n  File "/runs/a/attempts/1/attempt.py", line 3, in <module>\n{log}\n'
     cause = likeliest_cause(RunHistory(files=[("stderr.log", iter([error.encode()]))]), 1, 9.0)
-    job = make_job(**parts)
+    job = make_job(**{"where": {"backend": "hf-jobs", "hardware": "cpu-basic"}, **parts})
     plan = plan_of(job)
     state = RunState(attempts=(replace(failed(job, cause.name).attempt, started=None, diagnosed=cause),))
 

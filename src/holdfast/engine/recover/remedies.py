@@ -9,6 +9,7 @@ from typing import Final
 from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.catalog.environment.stack import load_stack
 from holdfast.core.diagnose.diagnosis import Remedy
+from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.lost_loss import LostLoss
 from holdfast.core.run.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
@@ -63,9 +64,10 @@ def _suggested(job: FailedJob, suggested: Remedy) -> SettingChange | None:
 
 
 def _added_requirement(job: FailedJob, package: str) -> SettingChange | None:
-    """Return the change that has a package installed; None if it was to be, or if the environment is the user's own."""
-    own = job.job.environment.requirements
-    if "python" in job.job.where.options or any(each.name == package for each in list_requirements(job.job)):
+    """The change that has a package installed; None if it was to be, or if attempts run on this machine."""
+    # Here, an environment that lacks a declared package is made anew, with a torch of its own: gigabytes.
+    own, is_here = job.job.environment.requirements, capabilities_of(job.job.where.backend).is_here
+    if is_here or any(each.name == package for each in list_requirements(job.job)):
         return None
     tried = load_stack().get(package)
     added = f"{package}=={tried.version}" if tried else package
