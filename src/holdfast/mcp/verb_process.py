@@ -120,6 +120,10 @@ class ProgressObserver(NullObserver):
         """Pass on what the job is estimated to need."""
         self._send(ProgressNote(message=f"planned: {said}"))
 
+    def on_note(self, said: str) -> None:
+        """Pass on a remark on the files that the run starts from."""
+        self._send(ProgressNote(message=said))
+
     def on_rehearsal_progress(self, said: str) -> None:
         """Pass on a message of the rehearsal."""
         self._send(ProgressNote(message=f"rehearsing: {said}"))

@@ -12,20 +12,20 @@ SCRIPT = "import sys\nprint('one')\nsys.exit(1)\n"
 
 
 class Listener(NullObserver):
-    """Keeps what is said of the plan."""
+    """Keeps the remarks on files."""
 
     def __init__(self) -> None:
-        self.planned: list[str] = []
+        self.notes: list[str] = []
 
-    def on_planned(self, said: str) -> None:
-        self.planned.append(said)
+    def on_note(self, said: str) -> None:
+        self.notes.append(said)
 
 
 @pytest.mark.parametrize("edit", [SCRIPT.replace("one", "two"), SCRIPT])
 def test_a_target_that_was_edited_is_said_not_to_count(
     edit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the way to make it count."""
+    """With a way to make it count that holds on every backend."""
     monkeypatch.chdir(tmp_path)
     target, listener = tmp_path / "my train.py", Listener()
     target.write_text(SCRIPT)
@@ -36,5 +36,5 @@ def test_a_target_that_was_edited_is_said_not_to_count(
 
     assert Path(again.folder, "attempts", "2", "stdout.log").read_text() == "one\n"
     what = f"{target} has changed since the run started, and the run keeps to its own copy"
-    said = f"{what}. To use the changes: holdfast run '{target}' --resume-from CHECKPOINT"
-    assert listener.planned == [said] * (edit != SCRIPT)
+    said = f"{what}; `holdfast run` starts the job again with the changes"
+    assert listener.notes == [said] * (edit != SCRIPT)

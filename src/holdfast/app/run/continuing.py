@@ -1,6 +1,5 @@
 """Making a run ready for its next attempt, or for its first one if it was stopped or killed before that."""
 
-import shlex
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,7 @@ def continue_run(run: Run, observer: RunObserver) -> Run | RunResult:
         return run
     if edited := _edited_target(run):
         what = f"{edited} has changed since the run started, and the run keeps to its own copy"
-        observer.on_planned(f"{what}. To use the changes: holdfast run {shlex.quote(edited)} --resume-from CHECKPOINT")
+        observer.on_note(f"{what}; {START_ANEW} with the changes")
     return with_secrets(run)
 
 

@@ -39,6 +39,10 @@ class RunObserver(Protocol):
         """Receive what the job is estimated to need, in a few lines."""
         ...
 
+    def on_note(self, said: str) -> None:
+        """Receive a remark on the files that the run starts from."""
+        ...
+
     def on_short_run(self, said: str) -> None:
         """Receive what is said of the short run that comes before the job."""
         ...
@@ -78,6 +82,9 @@ class NullObserver:
         """Do nothing."""
 
     def on_planned(self, said: str) -> None:
+        """Do nothing."""
+
+    def on_note(self, said: str) -> None:
         """Do nothing."""
 
     def on_short_run(self, said: str) -> None:

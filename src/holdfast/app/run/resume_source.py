@@ -68,10 +68,10 @@ def fetch_resume_source(run: Run, source: str, observer: RunObserver) -> str:
         run.close(RunStage.FAILED, f"not started: {error.what}")
         raise
     if integrity.verdict == "unverifiable":
-        observer.on_planned(f"{source}: not verified, because it has no manifest of holdfast; no damage is apparent")
+        observer.on_note(f"{source}: not verified, because it has no manifest of holdfast; no damage is apparent")
     return str(folder)
 
 
 def _download(run: Run, source: str, observer: RunObserver) -> Path:
-    observer.on_planned(f"downloading the checkpoint {source}")
+    observer.on_note(f"downloading the checkpoint {source}")
     return download_checkpoint(source, run.folder / FOLDER, os.environ)

@@ -55,6 +55,10 @@ class RunDisplay(OrderedDisplay):
         for line in said.splitlines():
             self._say("plan", line)
 
+    def on_note(self, said: str) -> None:
+        """Show a remark on the files that the run starts from."""
+        self._say("note", said)
+
     def on_short_run(self, said: str) -> None:
         """Show what is said of the short run."""
         self._say("short run", said)
