@@ -4,13 +4,18 @@ import json
 import signal
 import subprocess
 import time
+from typing import Any
 
 import pytest
 
+from holdfast.app.run.runs import Run
+from holdfast.app.study import running
+from holdfast.core.run.event import Closed, RunStage
 from tests.app.study.test_study import PATIENCE_S, start
 from tests.helpers.quick_training import (
     QuickStudy,
     quick_study,  # noqa: F401 - the fixture `quick`
+    run,
 )
 
 
@@ -50,3 +55,30 @@ def test_two_study_files_with_the_same_trials_train_each_once(quick: QuickStudy)
     assert [each["verdict"] for each in answers] == ["complete", "complete"]
     assert set(quick.trainings().values()) == {1}
     assert [trial["run"] for trial in answers[0]["trials"]] == [trial["run"] for trial in answers[1]["trials"]]
+
+
+def test_a_trial_that_is_stopped_before_its_supervision_begins_is_not_trained(
+    quick: QuickStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new one, and one that is continued; the next start of the study trains it."""
+    quick.write(seeds=[1])
+
+    def stopped(function: Any, at_s: float) -> Any:
+        def begin(*arguments: Any) -> Run:
+            begun: Run = function(*arguments)
+            begun.ledger.append(
+                begun.name, [Closed(at_s=at_s, stage=RunStage.CANCELLED, because="stopped by a person")]
+            )
+            return begun
+
+        return begin
+
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "begin_run", stopped(running.begin_run, 1.0))
+        patched.setattr(running, "continue_run", stopped(running.continue_run, 2.0))
+        answers = [run(quick), run(quick)]
+
+    assert [each["verdict"] for each in answers] == ["incomplete"] * 2
+    assert not quick.trainings()
+    assert run(quick)["verdict"] == "complete"
+    assert quick.trainings().total() == 1

@@ -25,8 +25,8 @@ def supervise_or_watch(
         run: The run.
         observer: Follows it; may stop it or detach from it.
         detach: Return at once; a supervisor continues in the background.
-        before: The state because of which it is continued: if another process has brought it to its end since then, it is not. None: it was open.
-        accept: Whether changes that were refused are accepted.
+        before: The state when the command looked at the run. A run that has ended since then is not started again. None: it was open.
+        accept: Accept the settings that were refused.
 
     Raises:
         UsageError: There are no changes to accept.

@@ -22,6 +22,7 @@ from holdfast.app.study.queue import TrialQueue
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import BackendError, HoldfastError, LedgerError, UnreachableError
 from holdfast.core.run.event import RunStage, Stopper, training_events
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import Evaluated
 from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.pruning import Pruner
@@ -32,6 +33,19 @@ from holdfast.results.run import RunResult
 TICK_S: Final = 0.1
 """Seconds between two looks at what was ordered."""
 INTERRUPTED: Final = "it was interrupted; the same command goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyRun:
+    """A run that is ready for an attempt.
+
+    Attributes:
+        run: The run.
+        before: Its state before it was continued; None if it is new.
+    """
+
+    run: Run
+    before: RunState | None = None
 
 
 @dataclass(slots=True)
@@ -142,7 +156,7 @@ class StudyRunner:
         orders = TrialOrders(self.observer)
         self.observer.is_preparing(preparing=True)
         try:
-            run = self._ready(prepared, slot, orders)
+            ready = self._ready(prepared, slot, orders)
         except KeyboardInterrupt:
             self.because = INTERRUPTED
             self._give("stop")
@@ -152,10 +166,11 @@ class StudyRunner:
             return
         finally:
             self.observer.is_preparing(preparing=False)
-        if run is not None:
-            self._active[pool.submit(_supervise, run, orders)] = ActiveTrial(prepared, run, slot, orders)
+        if ready is not None:
+            future = pool.submit(_supervise, ready, orders)
+            self._active[future] = ActiveTrial(prepared, ready.run, slot, orders)
 
-    def _ready(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
+    def _ready(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> ReadyRun | None:
         """Return the run of a trial, ready for an attempt; None if it was closed before, or another study has run it meanwhile."""
         with starting_trial(self.options.runs, prepared.content):
             before = find_runs(self.options.runs, [prepared.content]).get(prepared.content)
@@ -164,12 +179,17 @@ class StudyRunner:
                 return None
             return self._begin(prepared, before, slot, orders)
 
-    def _begin(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
+    def _begin(
+        self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders
+    ) -> ReadyRun | None:
         """Return a new run of a trial, or the one that it has; None if it is refused."""
         if before is None or before.is_done:
-            return self._begin_anew(prepared, slot, orders)
+            run = self._begin_anew(prepared, slot, orders)
+            return ReadyRun(run) if run else None
+        state = before.run.state()
         self.observer.on_started(prepared.trial, before.run.name, continued=True)
-        return self._unless_closed(prepared, continue_run(before.run, orders))
+        run = self._unless_closed(prepared, continue_run(before.run, orders))
+        return ReadyRun(run, state) if run else None
 
     def _begin_anew(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial; None if the rehearsal of an earlier trial has refused its shape."""
@@ -264,7 +284,7 @@ class StudyRunner:
             raise error
 
 
-def _supervise(run: Run, orders: TrialOrders) -> RunResult:
+def _supervise(ready: ReadyRun, orders: TrialOrders) -> RunResult:
     """Supervise a run, in a thread of its own with its own connection to the ledger."""
-    connected = replace(run, ledger=Ledger(run.folder.parent))
-    return supervise_or_watch(connected, orders, detach=False, before=connected.state())
+    connected = replace(ready.run, ledger=Ledger(ready.run.folder.parent))
+    return supervise_or_watch(connected, orders, detach=False, before=ready.before)
