@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.engine.report.settings import spell_value
 from holdfast.engine.study.summaries import LEVEL
@@ -10,6 +10,12 @@ from holdfast.engine.units import render_counted, render_duration, render_number
 from holdfast.results.study import StudyBest, StudyEstimate, StudyResult, StudySettingResult
 
 NOISE_UNKNOWN = "noise is not known: give at least two `seeds`"
+COMPARISONS: Final[Mapping[str, str]] = {
+    "worse": f"did worse (p < {LEVEL})",
+    "within noise": "may be as good",
+    "unknown": "cannot be compared",
+}
+"""The verdicts on settings, in words."""
 
 
 def spell_settings(settings: Mapping[str, Any]) -> str:
@@ -39,17 +45,16 @@ def describe_noise(best: StudyBest) -> str:
 
 
 def describe_certainty(result: StudyResult) -> str:
-    """Return whether the best setting has been told apart from the others; empty if there are none.
+    """How surely the best setting is the best, by what the others show; empty if there are none.
 
     The lowest of several means may be so by chance: a single trial of another setting may even lie below it.
     """
     verdicts = Counter(each.verdict for each in result.settings if each.difference is not None)
-    close, unknown, others = verdicts["within noise"], verdicts["unknown"], verdicts.total()
-    if not close + unknown:
-        return f"told apart from it, with p below {LEVEL}: {render_counted(others, 'other setting')}" if others else ""
-    parts = [f"{close} within noise of it" if close else "", f"{unknown} with unknown noise" if unknown else ""]
-    listed = " and ".join(filter(None, parts))
-    return f"not told apart from it: {listed}, of {render_counted(others, 'other setting')}; more `seeds` tell"
+    listed = [f"{verdicts[verdict]} {words}" for verdict, words in COMPARISONS.items() if verdicts[verdict]]
+    if not listed:
+        return ""
+    more = "" if verdicts["worse"] == verdicts.total() else "; more `seeds` would tell"
+    return f"{render_counted(verdicts.total(), 'other setting')}: {', '.join(listed)}{more}"
 
 
 def describe_difference(setting: StudySettingResult) -> str:
