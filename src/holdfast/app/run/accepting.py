@@ -1,23 +1,18 @@
 """Accepting the changed settings because of which a run did not continue from its checkpoint."""
 
-from collections.abc import Sequence
-
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import UsageError
 from holdfast.core.run.event import ChangesAccepted
-from holdfast.core.run.remedy import SettingChange
 from holdfast.core.run.training_event import ROWS_SETTING
 
 
 def require_changes(run: Run) -> None:
     """Raise UsageError if there are no changes to accept; of a run that another process supervises by now, they have been."""
-    try:
-        _refused_changes(run)
-    except UsageError:  # raised before the look at the supervisor, which may have begun in between
-        if not is_supervised(run.folder):
-            raise
+    # The changes are read first: if another process has just accepted them, it supervises the run by then.
+    if not run.state().refused_changes and not is_supervised(run.folder):
+        raise _nothing_to_accept(run)
 
 
 def accept_changes(run: Run) -> None:
@@ -26,15 +21,14 @@ def accept_changes(run: Run) -> None:
     Raises:
         UsageError: There are none.
     """
-    settings = {
-        each.key: None if each.key == ROWS_SETTING else each.after for each in _refused_changes(run)
-    }  # a script may draw other rows each time
+    changes = run.state().refused_changes
+    if not changes:
+        raise _nothing_to_accept(run)
+    # A script may draw other rows each time.
+    settings = {each.key: None if each.key == ROWS_SETTING else each.after for each in changes}
     run.ledger.append(run.name, [ChangesAccepted(at_s=SystemClock().now_s(), settings=settings)])
 
 
-def _refused_changes(run: Run) -> Sequence[SettingChange]:
-    changes = run.state().refused_changes
-    if not changes:
-        what = f"{run.name} has no changes to accept: its last attempt was not refused because of any"
-        raise UsageError(what, where="--accept-changes", fix="leave the option out")
-    return changes
+def _nothing_to_accept(run: Run) -> UsageError:
+    what = f"{run.name} has no changes to accept: its last attempt was not refused because of any"
+    return UsageError(what, where="--accept-changes", fix="leave the option out")

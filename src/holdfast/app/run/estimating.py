@@ -45,7 +45,7 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
 
 
 def estimate_seconds(target: Target, hub: HubAccess) -> tuple[Interval | None, str]:
-    """Return how long a job takes on its hardware, or on the processors of this machine; None with the reason if that is not known."""
+    """The time that a job takes on its hardware, or on the processors of this machine; None with the reason if that is not known."""
     if target.job is None or _names_hardware(target.job) or not capabilities_of(target.job.where.backend).is_here:
         planned = estimate_job(target, hub)
         return planned.estimate.seconds if planned.estimate else None, planned.because
