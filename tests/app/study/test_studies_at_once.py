@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.app.run.continuing import continue_run
 from holdfast.app.run.runs import Run
-from holdfast.app.study import running
+from holdfast.app.run.starting import begin_run
 from holdfast.core.run.event import Closed, RunStage
 from tests.app.study.test_study import PATIENCE_S, start
 from tests.helpers.quick_training import (
@@ -74,8 +75,8 @@ def test_a_trial_that_is_stopped_before_its_supervision_begins_is_not_trained(
         return begin
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "begin_run", stopped(running.begin_run, 1.0))
-        patched.setattr(running, "continue_run", stopped(running.continue_run, 2.0))
+        patched.setattr("holdfast.app.study.running.begin_run", stopped(begin_run, 1.0))
+        patched.setattr("holdfast.app.study.running.continue_run", stopped(continue_run, 2.0))
         answers = [run(quick), run(quick)]
 
     assert [each["verdict"] for each in answers] == ["incomplete"] * 2

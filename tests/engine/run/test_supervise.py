@@ -36,9 +36,20 @@ from holdfast.core.run.remedy import SettingChange
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.run_state import AttemptState, RunState, fold
 from holdfast.core.run.trouble import Trouble, TroubleKind
-from holdfast.engine.run.actions import Close, EvaluateModel, ExportModel, Kill, Note, Poll, Start, Stop, TakeStacks
+from holdfast.engine.run.actions import (
+    Action,
+    Close,
+    EvaluateModel,
+    ExportModel,
+    Kill,
+    Note,
+    Poll,
+    Start,
+    Stop,
+    TakeStacks,
+)
 from holdfast.engine.run.delivery import Delivery
-from holdfast.engine.run.drive import DRAINING, Dependencies, drive
+from holdfast.engine.run.drive import DRAINING, Dependencies, _Loop, drive
 from holdfast.engine.run.supervise import Flow, Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from holdfast.engine.run.watch import watch_run
@@ -462,6 +473,13 @@ def test_an_attempt_whose_settings_are_refused_is_not_started() -> None:
         state.because
         == "it did not continue from checkpoint-8, which was saved with other settings: `learning_rate` from 0.0001 to 0.0002"
     )
+
+
+def test_every_action_can_be_carried_out() -> None:
+    """One without a method of its own would be a KeyError in a running supervisor."""
+    loop = _Loop("r", dependencies(FakeBackend(), FakeStore()), exports=False)
+
+    assert {*loop._does} == {*get_args(Action)}
 
 
 def test_looks_that_say_nothing_new_are_not_kept() -> None:

@@ -49,7 +49,7 @@ def describe_certainty(result: StudyResult) -> str:
 
     The lowest of several means may be so by chance: a single trial of another setting may even lie below it.
     """
-    verdicts = Counter(each.verdict for each in result.settings if each.difference is not None)
+    verdicts: Counter[str] = Counter(each.verdict for each in result.settings if each.difference is not None)
     listed = [f"{verdicts[verdict]} {words}" for verdict, words in COMPARISONS.items() if verdicts[verdict]]
     if not listed:
         return ""
