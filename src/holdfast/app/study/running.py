@@ -186,10 +186,9 @@ class StudyRunner:
         if before is None or before.is_done:
             run = self._begin_anew(prepared, slot, orders)
             return ReadyRun(run) if run else None
-        state = before.run.state()
         self.observer.on_started(prepared.trial, before.run.name, continued=True)
         run = self._unless_closed(prepared, continue_run(before.run, orders))
-        return ReadyRun(run, state) if run else None
+        return ReadyRun(run, before.state) if run else None
 
     def _begin_anew(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial; None if the rehearsal of an earlier trial has refused its shape."""
