@@ -358,3 +358,18 @@ def test_a_missing_package_is_added_if_its_name_is_certain_and_each_attempt_has_
     assert found.next_s == 0.0
     assert [(each.key, each.after) for each in remedied[0].remedy.changes] == [(REQUIREMENTS, added)]
     assert all(f'"{each}"' in remedied_plan(plan, [remedied[0].remedy]).script for each in added)
+
+
+@pytest.mark.parametrize(
+    ("platform", "backend", "interface"),
+    [("linux", "local", "lo"), ("darwin", "hf-jobs", "lo"), ("darwin", "local", None)],
+)
+def test_the_loopback_interface_has_the_name_that_the_machine_of_the_attempt_gives_it(
+    platform: str, backend: str, interface: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On macOS it is another one, and the remedy is left out."""
+    monkeypatch.setattr("sys.platform", platform)
+    job = failed(make_job(where={"backend": backend, "hardware": "cpu-basic"}), "nccl-network-interface")
+    after = {change.after for remedy in remedies_for(job) for change in remedy.changes}
+
+    assert after == ({interface} if interface else set())

@@ -3,6 +3,7 @@
 Nothing here changes the method, the data or `max_length`; what changes the training beyond rounding says so.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -127,13 +128,15 @@ def _loopback(job: FailedJob) -> Iterator[AppliedRemedy]:
 
     Source: torch 2.13 with gloo, tried (`tests/app/run/test_failed_ranks.py`). NCCL's own variable is set as its documentation says.
     """
-    own = job.job.environment.variables
+    own, where = job.job.environment.variables, job.job.where
+    if capabilities_of(where.backend).is_here and sys.platform != "linux":  # whose name for it was not tried
+        return
     changes = [
         SettingChange(key=f"environment.variables.{name}", before=own.get(name), after=LOOPBACK)
         for name in INTERFACES
         if own.get(name) != LOOPBACK
     ]
-    if changes and job.job.where.nodes == 1:
+    if changes and where.nodes == 1:
         because = "all processes are on one machine, whose loopback interface needs no network"
         yield AppliedRemedy(because=because, changes=tuple(changes))
 
