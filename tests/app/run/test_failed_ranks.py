@@ -36,7 +36,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
                 patch.chdir(folder)
                 patch.setenv("OMP_NUM_THREADS", "1")
                 patch.setenv("HF_HUB_OFFLINE", "1")
-                patch.setattr("holdfast.app.run.runs.load_runtime", lambda: beating)
+                patch.setattr("holdfast.app.run.attempting.load_runtime", lambda: beating)
                 patch.setattr("holdfast.core.run.rhythm.LEAST_S", 2.0)
                 patch.setattr("holdfast.core.run.rhythm.LEAST_STALL_S", 2.0)
                 patch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 3.0)

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.shared_output import SharedOutput
+from holdfast.app.run.attempting import prepare_attempt
 from holdfast.app.run.runs import Run
 from holdfast.cli.text.news import render_news
 from holdfast.core.run.event import Closed, RunRequested, Started, Starting
@@ -134,7 +135,7 @@ def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
     plan = Plan(name="a", script="", script_name="train.py", cwd=str(tmp_path))
 
     run.ledger.append("a", [Starting(at_s=0, attempt=1, backend="local"), Started(at_s=0, attempt=1, id="1")])
-    attempt = run._prepare(plan, SharedOutput(run.folder), 2, resume=True)
+    attempt = prepare_attempt(run.folder, run.events(), plan, SharedOutput(run.folder), 2, resume=True)
     assert attempt.resume_from == str(paths[0])
     assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-24", "checkpoint-16"]
     assert "optimizer.pt is missing" in attempt.passed_over[0]
@@ -143,7 +144,7 @@ def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
     assert sorted(each.name for each in aside.iterdir()) == ["checkpoint-16", "checkpoint-24"]
     assert (aside / "checkpoint-24" / "model.safetensors").exists()
     (paths[0] / "scheduler.pt").unlink()
-    attempt = run._prepare(plan, SharedOutput(run.folder), 2, resume=True)
+    attempt = prepare_attempt(run.folder, run.events(), plan, SharedOutput(run.folder), 2, resume=True)
     assert attempt.resume_from is None
     assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-8"]
 

@@ -102,7 +102,7 @@ def test_memory_that_ran_out_in_an_evaluation_costs_nothing(training: Training) 
 def test_a_training_that_hangs_is_ended_and_goes_on(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its own rhythm, here with shorter times: its stacks show where it hung, and the weights are those of one that did not, bit for bit."""
     beating = load_runtime().replace("\nHEARTBEAT_S = ", "\nHEARTBEAT_S = 0.3  # ")
-    monkeypatch.setattr("holdfast.app.run.runs.load_runtime", lambda: beating)
+    monkeypatch.setattr("holdfast.app.run.attempting.load_runtime", lambda: beating)
     monkeypatch.setattr("holdfast.core.run.rhythm.LEAST_S", 2.0)
     monkeypatch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 0.5)
     monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.1)

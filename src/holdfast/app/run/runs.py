@@ -3,31 +3,22 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.foreign_files import read_foreign_text
-from holdfast.adapters.payload import load_runtime
-from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.storage.checkpoints import load_settings, step_in
-from holdfast.adapters.storage.damaged_checkpoints import set_aside
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.adapters.storage.resolved import RESOLVED_JOB_FILE, note_versions, resolved_yaml
+from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
-from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_redacted, write_whole
+from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.models.delivering import verify_push
+from holdfast.app.run.attempting import prepare_attempt
 from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.observers import RunObserver
-from holdfast.core.errors import LedgerError
-from holdfast.core.job_file.job import parse_job
-from holdfast.core.run.backends import capabilities_of
-from holdfast.core.run.checkpoint import CheckpointIntegrity, describe_damage
 from holdfast.core.run.event import (
     Closed,
     Diagnosed,
@@ -39,17 +30,10 @@ from holdfast.core.run.event import (
     Refuser,
     RunRequested,
     RunStage,
-    training_events,
 )
-from holdfast.core.run.plan import Attempt, Plan
-from holdfast.core.run.remedy import AppliedRemedy
+from holdfast.core.run.plan import Plan
 from holdfast.core.run.run_state import AttemptState, RunState, fold
-from holdfast.core.run.training_event import CheckpointSaved
-from holdfast.engine.recover.checkpoints import usable_steps
-from holdfast.engine.recover.replanning import remedied_job, remedied_plan, with_changes
-from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
-from holdfast.engine.run.resuming import refused_settings
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
@@ -79,6 +63,10 @@ class Run:
         """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
+    def events(self) -> list[Event]:
+        """The run's events, from its ledger."""
+        return [event for _, event in self.ledger.read(self.name)]
+
     def supervise(self, observer: RunObserver, diagnose: DiagnoseAttempt) -> RunState:
         """Supervise the run until it ends or the person detaches; return its state.
 
@@ -102,7 +90,9 @@ class Run:
             backend=backend,
             output=output,
             clock=clock,
-            prepare=lambda number, resume: self._prepare(plan, output, number, resume=resume),
+            prepare=lambda number, resume: prepare_attempt(
+                self.folder, self.events(), plan, output, number, resume=resume
+            ),
             diagnose=lambda attempt, now_s: diagnose(self, attempt, now_s),
             verify=verify_push,
             evaluate=lambda heed: self._evaluate(plan, heed, observer),
@@ -169,49 +159,6 @@ class Run:
 
         return export_final(self.folder, plan.gguf, heed, observer.on_export_progress)
 
-    def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
-        """Make an attempt's folder, and find the checkpoint that it continues from."""
-        folder = self.folder / "attempts" / str(number)
-        events = [event for _, event in self.ledger.read(self.name)]
-        state = fold(events)
-        job = remedied_job(plan, state.remedies)
-        plan = remedied_plan(plan, state.remedies)
-        write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
-        _write_remedied_job(self.folder, folder, state.remedies)
-        checkpoint, damaged = _newest_checkpoint(output, state, events) if resume else (None, ())
-        # An attempt that was submitted, of which the ledger has no id yet, may be saving at this moment.
-        is_new = all(each.number != number for each in state.attempts)
-        describe = set_aside if is_new and capabilities_of(plan.backend).shares_files else describe_damage
-        checkpoint = checkpoint or _base_checkpoint(plan, events)
-        saved = load_settings(Path(checkpoint)) if checkpoint and job else {}
-        return Attempt(
-            run=self.name,
-            number=number,
-            folder=str(folder),
-            plan=plan,
-            resume_from=checkpoint,
-            passed_over=tuple(map(describe, damaged)),
-            accepted=state.allowed_changes,
-            refused=tuple(refused_settings(job, plan.script, saved, state.allowed_changes)) if job else (),
-        )
-
-
-def _newest_checkpoint(
-    output: AttemptOutput, state: RunState, events: Sequence[Event]
-) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
-    """Return the newest complete checkpoint that a run saved, and the newer ones that it cannot continue from."""
-    saved = {str(Path(each.path).parent) for each in training_events(events, CheckpointSaved) if each.path}
-    submitted = [attempt for attempt in state.attempts if attempt.id]
-    if not submitted:
-        return None, ()
-    return output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
-
-
-def _base_checkpoint(plan: Plan, events: Sequence[Event]) -> str | None:
-    """Return the checkpoint that a run was started from; None if there is none, or if a remedy has training start over."""
-    step = step_in(Path(plan.resume_from)) if plan.resume_from else None
-    return plan.resume_from if step is not None and usable_steps(events).has(step) else None
-
 
 def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
     """Return the end of an attempt without a supervisor; None if it is not known to have ended, or if looking takes a service."""
@@ -237,16 +184,6 @@ def open_output(backend: Backend, folder: Path) -> AttemptOutput:
     if backend.retrieval is None:
         return SharedOutput(folder)
     return RetrievedOutput(backend.retrieval, RetrievedCopies(folder))
-
-
-def _write_remedied_job(run: Path, attempt: Path, remedies: Sequence[AppliedRemedy]) -> None:
-    """Write `job.yaml` into an attempt's folder where remedies changed the job; `holdfast run` takes it like any other."""
-    changes = [change for remedy in remedies for change in remedy.changes]
-    if not changes:
-        return
-    with suppress(OSError, LedgerError, ExceptionGroup):  # the attempt does not read it
-        job = parse_job(JobFileReader().read(read_foreign_text(run / RESOLVED_JOB_FILE), RESOLVED_JOB_FILE))
-        write_redacted(attempt / "job.yaml", resolved_yaml(with_changes(job, changes)))
 
 
 def with_unread(folder: Path, state: RunState, *, supervised: bool) -> RunState:
