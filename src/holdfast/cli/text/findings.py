@@ -163,14 +163,11 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
 
 
 def _skips_of_others(targets: Sequence[TargetResult]) -> Iterator[str]:
-    """Yield one line about the rules that were not checked in those of many targets that have no findings, with the reasons.
-
-    A target with one skip is left out: a line of its own names it.
-    """
+    """Yield one line about the rules that were not checked in those of many targets that have no findings, with the reasons."""
     others = [_distinct(each.skipped) for each in targets if not each.findings]
     counted = [skipped for skipped in others if len(skipped) > 1] if len(targets) > 1 else []
     if counted:
-        skips = _distinct([*chain.from_iterable(counted)])
+        skips = [*chain.from_iterable(counted)]
         count = style(f"{len(skips)} rules skipped", dim=True)
         yield f"{render_counted(len(counted), 'file')} without findings: {count}: {_counted_reasons(skips)}; --verbose names them"
 
@@ -316,16 +313,16 @@ def _beside(result: CheckResult) -> Iterator[str]:
 
 
 def _unchecked_rules(targets: Sequence[TargetResult]) -> Iterator[str]:
-    skips = [*chain.from_iterable(target.skipped for target in targets)]
-    skipped, about_training = _count_rules(skips), _count_rules(filter(_is_about_training, skips))
+    skipped = _count_rules(target.skipped for target in targets)
+    about_training = _count_rules(filter(_is_about_training, target.skipped) for target in targets)
     of_these = f", {about_training} of them about settings of the training" if about_training else ""
     if skipped:
         yield f"{render_counted(skipped, 'rule')} not checked{of_these}"
 
 
-def _count_rules(skips: Iterable[ReportedSkip]) -> int:
-    """The number of rules that were skipped, in one target or several."""
-    return len({skip.code for skip in skips})
+def _count_rules(skips: Iterable[Iterable[ReportedSkip]]) -> int:
+    """Return how many rules were skipped: each once a target."""
+    return sum(len({skip.code for skip in of_target}) for of_target in skips)
 
 
 def _unchecked_files(result: CheckResult) -> Iterator[str]:
