@@ -5,8 +5,9 @@ Checks whether a function that `map` gets masks the prompt in `labels` by -100, 
 `DataCollatorForLanguageModeling(…, mlm=False)` of transformers.
 
 ## Why is this bad
-This collator makes the labels itself, from `input_ids`, and drops those of the rows. The mask is lost without a word:
-the model learns the prompts too.
+This collator makes the labels itself, from all `input_ids`. If the rows of a batch have one length, the mask is lost
+without a word, and the model learns the prompts too. If they differ in length, the first step ends with
+`ValueError: Unable to create tensor`: the collator does not pad labels.
 
 ## Fix safety
 There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps labels, and pads them with -100.
@@ -35,8 +36,9 @@ def check(job: Document) -> Iterator[Finding]:
     if collator is None or collator.path != OVERWRITES or collator.open or collator.arguments.get("mlm") is not False:
         return
     if masking := _masking(job, trainer):
-        what = f"the labels that `{masking.name}` masks are lost: `DataCollatorForLanguageModeling` makes labels of all `input_ids`"
-        yield Finding(COLLATOR, f"{what}; use `DataCollatorForSeq2Seq(tokenizer)`, which keeps them")
+        what = f"`DataCollatorForLanguageModeling` does not use the labels that `{masking.name}` masks"
+        instead = "it makes labels of all `input_ids`, or raises ValueError if rows differ in length"
+        yield Finding(COLLATOR, f"{what}: {instead}; use `DataCollatorForSeq2Seq(tokenizer)`, which keeps them")
 
 
 def _call_of(job: Document, value: object) -> Call | None:
@@ -75,7 +77,21 @@ SLICED = SCRIPT.replace('"labels": [-100] * len(prompt) + answer}', '"labels": l
     "    return", "    labels = prompt + answer\n    labels[: len(prompt)] = [-100] * len(prompt)\n    return"
 )
 COPIED = SCRIPT.replace("[-100] * len(prompt) + answer", "prompt + answer")
+COUNTED = SLICED.replace("    labels[:", "    end = len(prompt)\n    labels[:").replace(
+    "[: len(prompt)] = [-100] * len(prompt)", "[:end] = [-100] * end"
+)
 PADDED = SCRIPT.replace("[-100] * len(prompt) + answer", "prompt + answer + [-100] * (512 - len(prompt) - len(answer))")
+FILLED = SCRIPT.replace("[-100] * len(prompt) + answer", "prompt + answer + [-100] * len(rest)").replace(
+    "    return", "    rest = range(512 - len(prompt) - len(answer))\n    return"
+)
+FILLED_LEFT = SLICED.replace(
+    "labels = prompt + answer", "missing = 512 - len(prompt)\n    labels = prompt + answer"
+).replace("[: len(prompt)] = [-100] * len(prompt)", "[:missing] = [-100] * missing")
+ASKED = SLICED.replace("mask(row)", "mask(row, train_on_inputs=True)").replace(
+    "    labels[:", "    if not train_on_inputs:\n        labels[:"
+)
+CHOSEN = SCRIPT.replace("len(prompt) + answer", "len(prompt) + answer if MASKED else prompt + answer")
+RESET = COUNTED.replace("    labels[:", "    if TRAIN_ON_INPUTS:\n        end = 0\n    labels[:")
 BY_TRL = SCRIPT.replace("Trainer, TrainingArguments", "set_seed").replace("Trainer(", "SFTTrainer(")
 BY_TRL = BY_TRL.replace("TrainingArguments(", "SFTConfig(").replace(
     "from trans", "from trl import SFTConfig, SFTTrainer\nfrom trans", 1
@@ -88,18 +104,24 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and trl's `SFTTrainer`: only padding is -100. "
-        "`DataCollatorForSeq2Seq` keeps the mask."
+        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and trl's `SFTTrainer`: of rows of one length "
+        "only padding is -100, and rows of 2 to 4 tokens raise ValueError. `DataCollatorForSeq2Seq` keeps the mask."
     ),
     bad=(
         Case(script=SCRIPT, at=COLLATOR),
         Case(script=SLICED, at=COLLATOR),
+        Case(script=COUNTED, at=COLLATOR),
         Case(script=BY_TRL, at=COLLATOR),
     ),
     good=(
         Case(script=KEPT),
         Case(script=COPIED),
         Case(script=PADDED),
+        Case(script=FILLED),
+        Case(script=FILLED_LEFT),
+        Case(script=ASKED),
+        Case(script=CHOSEN),
+        Case(script=RESET),
         Case(script=SCRIPT.replace("mlm=False", "mlm=with_masks()")),
         Case(script=SCRIPT.replace(".map(mask)", ".map(mask).map(whole)")),
         Case(
