@@ -12,10 +12,12 @@ is loaded and has written completions.
 
 ## Fix safety
 The fix is safe: the function raises as it is, and gets what it expects from its new first line. There is none for a
-function that takes `prompts` too, is in another file, or is written in one line.
+function that takes `prompts` too, is in another file, is written in one line, or whose name stands in the script
+elsewhere than in `reward_funcs`: what else calls it may give it what it expects.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.models.base_models import is_messages
@@ -24,6 +26,7 @@ from holdfast.core.check.facts import NamedFile
 from holdfast.core.check.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 from holdfast.core.job.calls import LocalName
 from holdfast.core.job.document import Document, Unknown
+from holdfast.core.job.notebook import read_cells
 from holdfast.core.rows.columns import STRING, ListOf, Struct, Type
 from holdfast.core.text.places import LINE_BREAK, TextEdit
 
@@ -64,19 +67,29 @@ def check(
 
 
 def _fix(job: Document, function: LocalName, passed: str) -> Fix | None:
-    """Return the edit that gives a function what it expects, by a new first line; None if prompts are read alike, or it is elsewhere."""
+    """Return the edit that gives a function what it expects, by a new first line; None if that may break a use of it."""
     at = function.body
-    if at is None or at.cell is not None or at.line is None or at.column is None or "prompts" in function.parameters:
+    if at is None or at.line is None or at.column is None or "prompts" in function.parameters:
         return None
-    indent = LINE_BREAK.split(job.text)[at.line - 1][: at.column - 1]
-    if indent.strip():
+    cells = read_cells(job.text) if at.cell else {at.cell: job.text}
+    if _count_uses(function.name, cells.values()) > 1:
         return None
     expected = EXPECTED[function.completions, passed]
-    line = f"completions = [{expected} for completion in completions]\n{indent}"
+    line = f"completions = [{expected} for completion in completions]{_line_start(cells[at.cell], at.line, at.column)}"
     start = (at.line, at.column)
-    return Fix(
-        f"make of each completion what `{function.name}` expects", (), text_edits=(TextEdit(start, start, line),)
-    )
+    edit = TextEdit(start, start, line, at.cell)
+    return Fix(f"make of each completion what `{function.name}` expects", (), text_edits=(edit,))
+
+
+def _count_uses(name: str, sources: Iterable[str]) -> int:
+    """Return how often a function's name stands in sources, apart from its definition; a text that is this name is none."""
+    return sum(len(re.findall(rf"(?<![\w'\"]){name}(?![\w'\"])", source)) for source in sources) - 1
+
+
+def _line_start(source: str, line: int, column: int) -> str:
+    """Return the line break before a line, and its indent up to a column."""
+    breaks = [each[0] for each in LINE_BREAK.finditer(source)]
+    return breaks[line - 2] + LINE_BREAK.split(source)[line - 1][: column - 1]
 
 
 def _passed(job: Document, types: Mapping[str, Type] | Unknown) -> str:
@@ -127,6 +140,7 @@ TEXTS = SCRIPT.replace(BODY, '    completions = [completion[0]["content"] for co
 RECORDS = OF_MESSAGES.replace(
     BODY, '    completions = [[{"role": "assistant", "content": completion}] for completion in completions]\n' + BODY
 )
+TRIED = SCRIPT.replace("\n\ntrainer", '\n\nassert boxed(["boxed"]) == [1.0]\ntrainer')
 MESSAGES = ListOf(Struct({"role": STRING, "content": STRING}))
 CHAT: dict[str, object] = {"column_types": {"prompt": MESSAGES}}
 TEXT: dict[str, object] = {"column_types": {"prompt": STRING}}
@@ -150,6 +164,7 @@ RULE = Rule(
     bad=(
         Case(script=SCRIPT, facts=CHAT, at="trainer.reward_funcs", fixed=TEXTS),
         Case(script=ZIPPED, facts=CHAT, at="trainer.reward_funcs"),
+        Case(script=TRIED, facts=CHAT, at="trainer.reward_funcs"),
         Case(script=OF_MESSAGES, facts=TEXT, at="trainer.reward_funcs", fixed=RECORDS),
         Case(job=JOB, facts=_with_file(TEXT), at="rewards.0"),
     ),
