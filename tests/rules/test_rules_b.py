@@ -284,7 +284,7 @@ NOT_TRIED = {
     "RWD101-good3": "needs math-verify",
     "RWD101-good4": "an environment that is none",
     "RWD106-good0": "needs math-verify",
-    "RWD102-good4": "needs the Hub",
+    "RWD102-good5": "needs the Hub",
     "RSM102-good0": "no checkpoint to resume from",
     "RSM102-good1": "no checkpoint to resume from",
     "RSM103-good0": "no checkpoint to resume from",

@@ -206,3 +206,44 @@ def test_a_question_that_the_model_is_not_shown_is_named_once(rejected: str, cod
     named = [each for each in findings(scan(rows, "dpo"), "dpo") if "`question`" in each.message]
 
     assert [each.rule.code for each in named if each.rule] == [code]
+
+
+PAIR = {"chosen": "The capital is Rome.", "rejected": "The capital is Oslo."}
+CHAT = [{"role": "user", "content": "And the capital?"}, {"role": "assistant", "content": "Rome."}]
+
+
+@pytest.mark.parametrize(
+    ("row", "method", "advice"),
+    [
+        (
+            PAIR | {"question": "What is its capital?"},
+            "dpo",
+            "put it into the prompt, for example by the name `prompt`",
+        ),
+        (PAIR | {"system": "You are kind."}, "dpo", "put it into the prompt"),
+        (PAIR | {"prompt": "Its capital?", "system": "You are kind."}, "dpo", "put it into `prompt`"),
+        ({"text": "The capital is Rome.", "problem": "What is its capital?"}, "sft", "put it into `text`"),
+        ({"messages": CHAT, "system": "You are kind."}, "sft", "put it into `messages`"),
+        ({"prompt": "Hi you.", "completion": "Hello you.", "system": "You are kind."}, "sft", "put it into `prompt`"),
+    ],
+)
+def test_words_that_the_model_is_not_shown_belong_to_what_it_reads(
+    row: dict[str, Any], method: str, advice: str
+) -> None:
+    """The name `prompt` is offered where data stay readable with it: beside texts or messages alone, they do not."""
+    messages = [
+        each.message for each in findings(scan([row] * 9, method), method) if each.rule and each.rule.code == "DAT249"
+    ]
+
+    assert [message.split(": ", 1)[1] for message in messages] == [advice]
+
+
+def test_all_columns_that_the_model_is_not_shown_are_named() -> None:
+    """Of a system message and a question beside pairs that begin differently, both are."""
+    rows = [
+        {"system": "You are kind.", "question": f"What is {at}?", "chosen": f"{at}.", "rejected": "No."} for at in "abc"
+    ]
+
+    (found,) = [each for each in findings(scan(rows, "dpo"), "dpo") if each.rule and each.rule.code == "DAT217"]
+
+    assert "`system`, `question` are not read" in found.message

@@ -24,7 +24,7 @@ from holdfast.core.rows.columns import STRING, ListOf, Struct
 from holdfast.core.rows.scan import SINGLE_MESSAGE, DamagedRows, Scan
 
 APART = "{has} no prompt: `chosen` and `rejected` begin differently"
-UNREAD = ", and `{}` is not read"
+UNREAD = ", and {names} {verb} not read"
 SINGLE = "{has} a single message in `chosen` or `rejected`, which cannot be both the prompt and the answer"
 
 
@@ -34,9 +34,14 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "no-prompt-prefix"):
         chats, single = holds_messages(scan, marked.column), marked.detail == SINGLE_MESSAGE
         if (chats and not single) or not reward:
-            apart = APART + "".join(UNREAD.format(name) for name in scan.unshown[:1])
-            message = rows_phrase(scan, marked, SINGLE if single else apart)
+            message = rows_phrase(scan, marked, SINGLE if single else APART + _unread(scan))
             yield found(marked, message, severity=Severity.ERROR if chats and not reward else Severity.WARNING)
+
+
+def _unread(scan: Scan) -> str:
+    """Return the end of a message that names the columns which the model is not shown; empty if there are none."""
+    names = ", ".join(f"`{name}`" for name in scan.unshown)
+    return UNREAD.format(names=names, verb="is" if len(scan.unshown) == 1 else "are") if names else ""
 
 
 JOB = """

@@ -9,17 +9,22 @@ Trainers read columns by fixed names, and ignore others without a word. Of `ques
 take the first words that both answers share for the prompt, and the model never sees the question.
 
 ## Fix safety
-There is no automatic fix: put the words into `prompt`, or into the messages, with `dataset.map`.
+There is no automatic fix: put the words into the column that is read, with `dataset.map`.
 `holdfast inspect DATA --method METHOD` writes the function if it recognizes the columns.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from holdfast.catalog.data.scanned import require_rows_as_read
+from holdfast.catalog.formats.words import CONTEXTS, SYSTEMS, plain_name
 from holdfast.core.check.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.job.document import Document
 from holdfast.core.rows.columns import STRING
 from holdfast.core.rows.scan import DamagedRows, Scan
+
+READ: Final = ("prompt", "messages", "text")
+"""Columns that the model is shown, and that may be extended: the first that is there is read."""
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -28,12 +33,17 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         return
     require_rows_as_read(job)
     names = ", ".join(f"`{name}`" for name in scan.unshown)
-    where = "" if "prompt" in scan.columns or len(scan.unshown) > 1 else ", for example by the name `prompt`"
     them = "them" if len(scan.unshown) > 1 else "it"
-    inspect = (
-        f"; `holdfast inspect --method {job.get('method')}` writes the function" if job.get("method", None) else ""
-    )
-    yield Finding("dataset", f"the model is not shown {names}: put {them} into the prompt{where}{inspect}")
+    pairs = "chosen" in scan.columns and job.get("method", None) != "sft"
+    yield Finding("dataset", f"the model is not shown {names}: put {them} into {_place(scan, pairs=pairs)}")
+
+
+def _place(scan: Scan, *, pairs: bool) -> str:
+    """Return where the words of columns that the model is not shown belong; a lone question beside pairs can be renamed."""
+    if pairs and "prompt" not in scan.columns:
+        questions = [name for name in scan.unshown if plain_name(name) not in (*SYSTEMS, *CONTEXTS)]
+        return "the prompt" + (", for example by the name `prompt`" if scan.unshown == tuple(questions[:1]) else "")
+    return next((f"`{name}`" for name in READ if name in scan.columns), "the prompt")
 
 
 JOB = """
