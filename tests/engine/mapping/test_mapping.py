@@ -737,3 +737,25 @@ def test_a_speaker_beyond_the_samples_is_named_with_the_turns() -> None:
         ValueError, match=r"no role is known for 'narrator': add it to ROLES; the turns are .*Once upon"
     ):
         module["rewrite"]({"conversations": shared(("narrator", "Once upon a time."))})
+
+
+def test_a_system_message_beside_a_prompt_of_messages_becomes_its_first() -> None:
+    """In kto, which keeps the label; sft would learn the bad answers as well."""
+    row = {"prompt": [user("Why not?")], "completion": [assistant("So.")], "label": False, "system": "You are kind."}
+    rows: list[Row] = [row, row | {"label": True, "system": None}]
+
+    first, second = rewritten("kto", rows)
+
+    assert first["prompt"] == [{"role": "system", "content": "You are kind."}, user("Why not?")]
+    assert (first["label"], second["prompt"], second["label"]) == (False, [user("Why not?")], True)
+    assert "bad ones" in proposed("sft", rows).because
+
+
+def test_no_mapping_leaves_out_the_text_that_is_trained_on() -> None:
+    """A question and an answer beside it are other data, though the model is not shown them."""
+    rows: list[Row] = [
+        {"text": f"Passage {at} of the book.", "question": "What is it?", "answer": "So."} for at in "abc"
+    ]
+
+    assert proposed("sft", rows).source is None
+    assert proposed("sft", [{name: row[name] for name in ("question", "answer")} for row in rows]).source

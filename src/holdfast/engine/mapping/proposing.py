@@ -204,16 +204,14 @@ def _trial(method: Method, reading: Reading, data: DataProfile) -> Proposal:
         return Proposal(because=reading.because)
     if _has_bad_answers(method, reading):
         return Proposal(because="some of its answers are bad ones, which sft would learn as well")
-    if left_out := [name for name in _unread(method, data) if name not in reading.uses]:
+    read = read_columns(method, data.columns, data.settings)
+    if "text" in read and "text" not in reading.uses:
+        return Proposal(because="`text` is what it trains on")
+    if left_out := [name for name in unread_columns(method, read, data.forms, data.shape) if name not in reading.uses]:
         return Proposal(because=f"whether `{left_out[0]}` belongs to the prompt is not certain")
     source = write(method, reading, data)
     fault = find_fault(source, method, reading, data) if source else ""
     return _proposal(source, method, reading, data) if source and not fault else Proposal(because=fault)
-
-
-def _unread(method: Method, data: DataProfile) -> tuple[str, ...]:
-    read = read_columns(method, data.columns, data.settings)
-    return unread_columns(method, read, data.forms, data.shape)
 
 
 def _proposal(source: str, method: Method, reading: ColumnReading, data: DataProfile) -> Proposal:

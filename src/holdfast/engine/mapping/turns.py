@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from holdfast.catalog.formats.words import ANSWERS
+from holdfast.catalog.formats.words import ANSWERS, SYSTEMS
 from holdfast.engine.mapping.conversations import Spelled, all_are, spell
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
@@ -36,7 +36,7 @@ def _aligned(
     implicit = "prompt" not in parts
     if implicit and "text" in {part.kind for part in parts.values()}:
         return
-    yield ColumnReading(
+    reading = ColumnReading(
         what=f"{_listed(roles)} as messages.",
         parts=parts,
         helpers=_helpers({role: spelled[role] for role in roles}),
@@ -45,6 +45,18 @@ def _aligned(
         pair=tuple(filter(PAIR.__contains__, roles)),
         implicit=implicit,
     )
+    if "prompt" in parts and parts["prompt"].kind == "chat":
+        reading = _with_label(data, _with_system(data, "prompt", reading, "prompt"))
+    yield reading
+
+
+def _with_label(data: DataProfile, reading: ColumnReading) -> ColumnReading:
+    """Return a reading of one answer with the label that surely says whether it is good, if there is one."""
+    label = find_label(data, reading.uses) if "completion" in reading.parts else None
+    if not isinstance(label, tuple):
+        return reading
+    name, code = label
+    return add(reading, reading.what, {"label": code}, marks=(name,))
 
 
 def _helpers(spelled: Mapping[ColumnRole, Spelled]) -> tuple[str, ...]:
@@ -185,18 +197,18 @@ def _is_answer(value: Any, role: str, content: str) -> bool:
     return role_of(value.get(role)) == "assistant"
 
 
-def _with_system(data: DataProfile, name: str, reading: ColumnReading) -> ColumnReading:
+def _with_system(data: DataProfile, name: str, reading: ColumnReading, role: ColumnRole = "messages") -> ColumnReading:
     """Return the conversation with the system message that stands beside it, where it has none itself."""
-    systems = data.texts("system", "system_prompt")
+    systems = data.texts(*SYSTEMS)
     spoken = [turn for value in data.values(name) if isinstance(value, list) for turn in value]
     if len(systems) != 1 or any(isinstance(turn, dict) and "system" in turn.values() for turn in spoken):
         return reading
     lines = (
-        f"messages = {reading.parts['messages'].code}",
+        f"{role} = {reading.parts[role].code}",
         f"if {cell(systems[0])}:",
-        f'    messages = [{{"role": "system", "content": {cell(systems[0])}}}, *messages]',
+        f'    {role} = [{{"role": "system", "content": {cell(systems[0])}}}, *{role}]',
     )
-    parts: dict[ColumnRole, RowExpression] = {"messages": RowExpression("messages", "chat")}
+    parts: dict[ColumnRole, RowExpression] = {**reading.parts, role: RowExpression(role, "chat")}
     return replace(reading, parts=parts, lines=lines, uses=(*reading.uses, systems[0]))
 
 
