@@ -1,9 +1,11 @@
 """What a program may make itself is no fault where it is not there yet."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.job.document import Document
 from holdfast.engine.references.made import read_made
@@ -99,3 +101,34 @@ def test_commands_name_what_they_make_elsewhere_too() -> None:
     made = read_made(Document(path="run.sh", kind="command", text=f"{text}cat {NAME}\n", values={}))
 
     assert (bool(made.why(NAME)), bool(made.why("./base"))) == (True, False)
+
+
+TRAINING = """import sys
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+rows = load_dataset("json", data_files="{name}", split="train")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig("out"), train_dataset=rows)
+trainer.train()
+{made}
+"""
+
+
+@pytest.mark.parametrize("name", ["absent.jsonl", "data/absent.jsonl"])
+@pytest.mark.parametrize(
+    ("made", "codes"),
+    [
+        ("trainer.save_model(sys.argv[1])", ["DAT123"]),
+        ("trainer.save_model(output_dir=sys.argv[1])", ["DAT123"]),
+        ("rows.save_to_disk(sys.argv[1])", []),
+    ],
+)
+def test_a_program_that_saves_its_model_anywhere_lacks_its_data(
+    made: str, codes: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of a model is no data file, whatever its name; that of rows may be."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(TRAINING.format(name=name, made=made))
+
+    (target,) = check("train.py", offline=True, cache=False, select="DAT123")["targets"]
+
+    assert [each["code"] for each in target["findings"]] == codes

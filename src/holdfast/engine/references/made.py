@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.job.document import Document
 from holdfast.core.job.notebook import is_notebook, read_cells
-from holdfast.engine.references.written import plain_folder, read_written
+from holdfast.engine.references.written import SAVES_MODEL, may_be_model, plain_folder, read_written
 
 ON_PATHS: Final = frozenset(
     {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "exists", "is_dir", "is_file", "glob"}
@@ -27,8 +26,6 @@ MAKES: Final = frozenset(
     | {"write_table", "isdir", "isfile", "listdir", "scandir"}
 )
 """Functions and methods that make the file they are handed, or look for it."""
-SAVES: Final = frozenset({"save_pretrained", "save_model"})
-"""Methods that make a folder of a model."""
 MODULES: Final = frozenset({"shutil", "wget", "gdown"})
 """Modules whose every function counts as one of these."""
 DOWNLOADS: Final = frozenset({"hf_hub_download", "snapshot_download"})
@@ -75,7 +72,7 @@ class CreatedPaths:
         plain = plain_folder(name)
         last = plain.rpartition("/")[2]
         spoken_of = any(last in text or plain.startswith(f"{plain_folder(text)}/") for text in self.texts if text)
-        hidden = self.hidden or (self.hides_model and ending_of(last) not in READ)
+        hidden = self.hidden or (self.hides_model and may_be_model(last))
         return BECAUSE if spoken_of or (hidden and not here) else ""
 
 
@@ -84,8 +81,9 @@ def read_made(document: Document) -> CreatedPaths:
     if document.kind == "command":
         return CreatedPaths(_repeated(document.text))
     found = [_made_in(text) for text in _sources(document)]
-    hidden = read_written(document).hidden or any(each.hidden for each in found)
-    hides_model = any(each.hides_model for each in found)
+    written = read_written(document)
+    hidden = written.hidden or any(each.hidden for each in found)
+    hides_model = written.hides_model or any(each.hides_model for each in found)
     return CreatedPaths(frozenset[str]().union(*(each.texts for each in found)), hidden, hides_model)
 
 
@@ -116,7 +114,7 @@ def _made_by(tree: ast.Module) -> CreatedPaths:
     constants = _constants(tree)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     targets = list(chain.from_iterable(map(_targets, calls)))
-    models = [each for call in calls if _owner_and_name(call.func)[1] in SAVES for each in _given(call)[:1]]
+    models = [each for call in calls if _owner_and_name(call.func)[1] in SAVES_MODEL for each in _given(call)[:1]]
     return CreatedPaths(
         frozenset(text for target in (*targets, *models) for text in _texts(target, constants)),
         any(map(_runs, calls)) or any(_hides(target, constants) for target in targets),
