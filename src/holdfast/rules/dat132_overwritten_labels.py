@@ -5,12 +5,11 @@ Checks whether a function that `map` gets masks the prompt in `labels` by -100, 
 `DataCollatorForLanguageModeling(…, mlm=False)` of transformers.
 
 ## Why is this bad
-This collator makes the labels itself, from all `input_ids`. If the rows of a batch have one length, the mask is lost
-without a word, and the model learns the prompts too. If they differ in length, the first step ends with
-`ValueError: Unable to create tensor`: the collator does not pad labels.
+This collator makes the labels itself, of all `input_ids`. Without a word, the model learns the prompts too. If rows
+differ in length, it raises ValueError.
 
 ## Fix safety
-There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps labels, and pads them with -100.
+There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps and pads labels.
 """
 
 from collections.abc import Iterator
@@ -104,8 +103,8 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and trl's `SFTTrainer`: of rows of one length "
-        "only padding is -100, and rows of 2 to 4 tokens raise ValueError. `DataCollatorForSeq2Seq` keeps the mask."
+        "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and `SFTTrainer`: "
+        "rows of one length lose their mask, others raise ValueError; `DataCollatorForSeq2Seq` keeps it."
     ),
     bad=(
         Case(script=SCRIPT, at=COLLATOR),

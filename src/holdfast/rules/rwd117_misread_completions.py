@@ -12,8 +12,7 @@ is loaded and has written completions.
 
 ## Fix safety
 The fix is safe: the function raises as it is, and gets what it expects from its new first line. There is none for a
-function that takes `prompts` too, is in another file, is written in one line, or whose name stands in the script
-elsewhere than in `reward_funcs`: what else calls it may give it what it expects.
+function that takes `prompts` too, is in another file, is in one line, or is named elsewhere than in `reward_funcs`.
 """
 
 import re
@@ -71,11 +70,11 @@ def _fix(job: Document, function: LocalName, passed: str) -> Fix | None:
     at = function.body
     if at is None or at.line is None or at.column is None or "prompts" in function.parameters:
         return None
-    cells = read_cells(job.text) if at.cell else {at.cell: job.text}
+    cells = read_cells(job.text) if at.cell else {0: job.text}
     if _count_uses(function.name, cells.values()) > 1:
         return None
     expected = EXPECTED[function.completions, passed]
-    line = f"completions = [{expected} for completion in completions]{_line_start(cells[at.cell], at.line, at.column)}"
+    line = f"completions = [{expected} for completion in completions]{_line_start(cells[at.cell or 0], at.line, at.column)}"
     start = (at.line, at.column)
     edit = TextEdit(start, start, line, at.cell)
     return Fix(f"make of each completion what `{function.name}` expects", (), text_edits=(edit,))

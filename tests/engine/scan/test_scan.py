@@ -209,7 +209,7 @@ def test_a_question_that_the_model_is_not_shown_is_named_once(rejected: str, cod
 
 
 PAIR = {"chosen": "The capital is Rome.", "rejected": "The capital is Oslo."}
-CHAT = [{"role": "user", "content": "And the capital?"}, {"role": "assistant", "content": "Rome."}]
+CONVERSATION = [{"role": "user", "content": "And the capital?"}, {"role": "assistant", "content": "Rome."}]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ CHAT = [{"role": "user", "content": "And the capital?"}, {"role": "assistant", "
         (PAIR | {"system": "You are kind."}, "dpo", "put it into the prompt"),
         (PAIR | {"prompt": "Its capital?", "system": "You are kind."}, "dpo", "put it into `prompt`"),
         ({"text": "The capital is Rome.", "problem": "What is its capital?"}, "sft", "put it into `text`"),
-        ({"messages": CHAT, "system": "You are kind."}, "sft", "put it into `messages`"),
+        ({"messages": CONVERSATION, "system": "You are kind."}, "sft", "put it into `messages`"),
         ({"prompt": "Hi you.", "completion": "Hello you.", "system": "You are kind."}, "sft", "put it into `prompt`"),
     ],
 )
