@@ -1,6 +1,7 @@
 """What `plan` advises for jobs that fit nothing: each change is tried by planning the changed job."""
 
 import json
+import math
 import random
 from collections import Counter
 from pathlib import Path
@@ -192,8 +193,9 @@ def test_nothing_is_advised_where_nothing_helps(tmp_path: Path) -> None:
     job: dict[str, Any] = {"model.path": str(tmp_path), "train.max_length": 2048}
     result = plan_job(**job)
     assert "advised" not in result
-    assert result["advice"].startswith("No change that `plan` tries makes it fit")
-    assert "an adapter, rows of 64 tokens, fsdp on all GPUs of a machine" in result["advice"]
+    assert result["advice"].startswith(
+        "`plan` tried an adapter, rows of 64 tokens, fsdp on all GPUs of a machine: it fits"
+    )
     assert result["advice"] in unstyle(render_plan(convert(result, PlanResult)))
 
     least: dict[str, Any] = {
@@ -205,6 +207,43 @@ def test_nothing_is_advised_where_nothing_helps(tmp_path: Path) -> None:
     batch: dict[str, Any] = {"train.per_device_train_batch_size": 1, "train.gradient_checkpointing": True}
     shared = [each.name for each in load_flavors().values() if len(each.gpus) > 1]
     assert not any(plan_job(**{**job, **least, **batch, "where.hardware": name})["fits"] for name in shared)
+
+
+def test_completions_are_shortened_to_64_tokens_too_where_half_as_long_ones_are_shorter() -> None:
+    adapter = {"peft.r": 16, "peft.target_modules": "all-linear"}
+    long: dict[str, Any] = {"train.max_completion_length": 100, "train.per_device_train_batch_size": 352}
+    result = plan_job("grpo", **{"model.path": LARGE, **adapter, **long})
+    assert [each["settings"]["train.max_completion_length"] for each in result["advised"]] == [64]
+
+    larger = {"model.path": LARGE, **adapter, **long, "train.per_device_train_batch_size": 4096}
+    assert "completions of 64 tokens" in plan_job("grpo", **larger)["advice"]
+
+
+@pytest.mark.parametrize(("batch", "accumulation"), [(1, 1), (2, 1), (1, 4), (3, 3), (4, 4)])
+def test_an_effective_batch_that_the_gpus_cannot_divide_grows_and_the_plan_says_so(
+    batch: int, accumulation: int
+) -> None:
+    job: dict[str, Any] = {
+        "model.path": "Qwen/Qwen2.5-32B",
+        "train.per_device_train_batch_size": batch,
+        "train.gradient_accumulation_steps": accumulation,
+    }
+    result = plan_job(**job)
+    text = unstyle(render_plan(convert(result, PlanResult)))
+    shared = [each for each in result["advised"] if each["settings"].get("where.processes", 1) > 1]
+    assert shared
+    for option in shared:
+        settings = {**job, **option["settings"]}
+        rows = math.prod(
+            settings[each]
+            for each in (
+                "train.per_device_train_batch_size",
+                "train.gradient_accumulation_steps",
+                "where.processes",
+            )
+        )
+        assert option.get("effective_batch", batch * accumulation) == rows
+        assert (f"On {option['hardware']}, the effective batch is {rows}," in text) == (rows != batch * accumulation)
 
 
 def test_scoring_all_rows_beforehand_spares_the_reference_model() -> None:
@@ -222,11 +261,9 @@ def test_scoring_all_rows_beforehand_spares_the_reference_model() -> None:
 
     shared: dict[str, Any] = {"where.hardware": "a100x4", "where.strategy": "fsdp"}
     options = plan_job("dpo", **job, **shared)["options"]
-    assert all(
-        "train.precompute_ref_log_probs" not in each["settings"]
-        for each in options
-        if "where.processes" not in each["settings"]
-    )
+    several = [each for each in options if "where.processes" not in each["settings"]]
+    assert several
+    assert all("train.precompute_ref_log_probs" not in each["settings"] for each in several)
 
 
 @pytest.mark.parametrize("more", [{"train.sync_ref_model": True}, {"dataset.streaming": True, "train.max_steps": 10}])

@@ -92,6 +92,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         provider: Who rents it out, by the user's own price file; absent for Hugging Face Jobs and this machine.
         priced: The day of that price, as the price file says; absent if it does not say.
         launch_bound: Whether its steps wait for the host to launch operations, so that a faster GPU does not help; absent if not.
+        effective_batch: The rows of an optimizer step, of all processes; absent if they are as many as the job's.
     """
 
     hardware: str
@@ -107,6 +108,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     provider: str = ""
     priced: str = ""
     launch_bound: bool = False
+    effective_batch: int | None = None
 
 
 class PlanMachine(ResultPart, frozen=True, kw_only=True):

@@ -205,6 +205,9 @@ def _notes(result: PlanResult, shown: Sequence[OptionResult]) -> Iterator[str]:
     if bound := [option.hardware for option in shown if option.launch_bound]:
         there = "there" if len(bound) == len(shown) else f"on {', '.join(bound)}"
         yield f"Steps {there} wait for the host to launch operations: a faster GPU does not help."
+    for option in shown:
+        if option.effective_batch:
+            yield f"On {_label(option)}, the effective batch is {option.effective_batch}, which differs from the job's."
     if result.left_out:
         left = ", ".join(result.left_out)
         yield f"Left out: {left}: the job uses bfloat16, which they do not support. With `fp16` it may run there."

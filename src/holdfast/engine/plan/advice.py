@@ -70,14 +70,16 @@ def explain_misfit(search: OptionSearch) -> str:
     step, shared = search.step, next(_shared(search), None)
     tried = [
         *(["an adapter"] if step.adapter is None else []),
-        *([f"rows of {FEWEST_TOKENS} tokens"] if _shorter(search) else []),
+        *([f"{'completions' if step.rollout else 'rows'} of {FEWEST_TOKENS} tokens"] if _shorter(search) else []),
         *([f"{shared.settings['where.strategy']} on all GPUs of a machine"] if shared else []),
     ]
     states = sum(term.bytes for term in (weights_term(step), gradients_term(step), optimizer_term(step)))
-    return (
-        f"No change that `plan` tries makes it fit{': ' if tried else ''}{', '.join(tried)}. "
-        f"Weights, gradients and optimizer states of a process are {render_bytes(states)}."
+    none = (
+        f"`plan` tried {', '.join(tried)}: it fits with none of these"
+        if tried
+        else "`plan` knows no change with which it fits"
     )
+    return f"{none}. Weights, gradients and optimizer states of a process are {render_bytes(states)}."
 
 
 def _cheapest(search: OptionSearch, changes: Iterable[JobChange]) -> PlanOption | None:
@@ -86,10 +88,10 @@ def _cheapest(search: OptionSearch, changes: Iterable[JobChange]) -> PlanOption 
 
 def _shortened(search: OptionSearch, beside: Sequence[JobChange]) -> PlanOption | None:
     """Return the cheapest option with the longest rows of those that are tried, with other changes beside; None if the shortest do not help."""
-    shorter = _shorter(search)
-    tried = ([each + change for each in beside] for change in (*shorter[-1:], *shorter))
-    found = (_cheapest(search, changes) for changes in tried)
-    return next(filter(None, found), None) if next(found, None) else None
+    tried = [[each + change for each in beside] for change in _shorter(search)]
+    if not tried or _cheapest(search, tried[-1]) is None:
+        return None
+    return next(filter(None, (_cheapest(search, changes) for changes in tried)))
 
 
 def _planned(search: OptionSearch, change: JobChange) -> list[PlanOption]:
@@ -119,8 +121,9 @@ def _shorter(search: OptionSearch) -> list[JobChange]:
     """Return ever shorter rows; of methods that generate, ever shorter completions."""
     rollout = search.step.rollout
     length = rollout.completion if rollout else search.step.length
-    halves = [length >> power for power in range(1, length.bit_length()) if length >> power >= FEWEST_TOKENS]
-    return [JobChange({f"train.{_length_name(search)}": half}) for half in halves]
+    halves = [length >> power for power in range(1, length.bit_length()) if length >> power > FEWEST_TOKENS]
+    lengths = [*halves, FEWEST_TOKENS] if length > FEWEST_TOKENS else []
+    return [JobChange({f"train.{_length_name(search)}": each}) for each in lengths]
 
 
 def _length_name(search: OptionSearch) -> str:
@@ -152,8 +155,8 @@ def _shared(search: OptionSearch) -> Iterator[JobChange]:
 
 
 def _batches(step: TrainingStep, processes: int) -> Settings:
-    """Return the batch and the accumulation of each of some processes, which keep the effective batch if they can divide it."""
-    rows = -(-step.batch * step.accumulation * step.sharding.processes // processes)
+    """Return the batch and the accumulation of each of some processes, which keep the effective batch if they can divide it; else it grows."""
+    rows = -(-step.effective_batch // processes)
     batch = step.batch if step.rollout else max(each for each in range(1, step.batch + 1) if rows % each == 0)
     given = {
         "train.per_device_train_batch_size": (step.batch, batch),

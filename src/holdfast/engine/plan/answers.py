@@ -17,6 +17,7 @@ from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.processors import plan_on_processors
 from holdfast.engine.plan.spelling import spell_settings
+from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.references.models import named_models
 from holdfast.engine.units import render_duration
 from holdfast.results.plan import (
@@ -84,9 +85,9 @@ def _without_hardware(job: Document, found: JobPlan) -> PlanResult:
         budget_usd=budget if is_number(budget) else None,
         because=found.because,
         unknown=[*_uncounted(job), *_unknown(found)],
-        options=[_option(job, each) for each in found.options],
+        options=[_option(job, each, found.step) for each in found.options],
         prices=_prices(found.prices),
-        advised=tuple(_option(job, each) for each in found.advised),
+        advised=tuple(_option(job, each, found.step) for each in found.advised),
         advice=found.advice,
         left_out=found.left_out,
         untraced=found.untraced,
@@ -205,7 +206,7 @@ def _phase(phase: MemoryPhase) -> PlanPhase:
     return PlanPhase(name=phase.name, bytes=phase.bytes, terms=terms)
 
 
-def _option(job: Document, option: PlanOption) -> OptionResult:
+def _option(job: Document, option: PlanOption, step: TrainingStep) -> OptionResult:
     return OptionResult(
         hardware=option.hardware.name,
         settings=option.settings,
@@ -220,6 +221,7 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         provider=option.hardware.provider,
         priced=option.hardware.priced.isoformat() if option.hardware.priced else "",
         launch_bound=option.launch_bound,
+        effective_batch=option.effective_batch if option.effective_batch != step.effective_batch else None,
     )
 
 

@@ -39,6 +39,7 @@ class PlanOption:
         parts: The parts of that time; none if it is unknown.
         launch_bound: Whether its steps wait for the host to launch operations, where the time is known.
         step_seconds: How long an optimizer step takes; None if unknown.
+        effective_batch: Rows of an optimizer step, of all processes.
     """
 
     hardware: Hardware
@@ -50,6 +51,7 @@ class PlanOption:
     parts: tuple[TimePart, ...] = ()
     launch_bound: bool = False
     step_seconds: Interval | None = None
+    effective_batch: int = 1
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def judge_option(
         parts=parts,
         launch_bound=bool(parts) and _is_launch_bound(variant.step, gpu, workload),
         step_seconds=_step_seconds(variant.step, hardware, workload),
+        effective_batch=variant.step.effective_batch,
     )
 
 

@@ -209,6 +209,11 @@ class TrainingStep:
         return self.batch * rows_each(self.method)
 
     @property
+    def effective_batch(self) -> int:
+        """Rows of an optimizer step, of all processes."""
+        return self.batch * self.accumulation * self.sharding.processes
+
+    @property
     def tokens(self) -> int:
         """Tokens of a micro-batch, with padding."""
         return self.rows * self.length
