@@ -547,7 +547,7 @@ def test_rows_that_a_method_takes_and_may_misread_are_not_plainly_ready(
     text = typed(capsys, "shared.jsonl")[1]
     assert "ready sft, but the chat template gets the roles `human` and `gpt` unchanged" in text
     assert text.count("DAT209") == 1
-    assert "the role `human` in 3 (the first is row 0), the role `gpt` in 3 (the first is row 0)" in text
+    assert "the role `human` in 3 (for example row 0), the role `gpt` in 3 (for example row 0)" in text
     assert "shared.jsonl, train: 3 rows, numbered from 0\n" in text
     assert text.splitlines()[-1].endswith("no method is ready without the caveat above")
 

@@ -24,14 +24,14 @@ def renumber_tokens(tokens: Tokens, numbers: Sequence[int]) -> Tokens:
         for name in (each.name for each in fields(tokens))
         if isinstance(count := getattr(tokens, name), RowCount)
     }
-    problems = {_renumber([row], numbers)[0]: why for row, why in tokens.problems.items()}
+    problems = {number: why for row, why in tokens.problems.items() for number in _renumber([row], numbers)}
     return replace(tokens, **changed, problems=problems)
 
 
 def _renumber(rows: Sequence[int], numbers: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of some rows, in rising order.
+    """Return the numbers of some rows, in rising order; those without a number are left out.
 
-    >>> _renumber([0, 2], [17, 3, 5]), _renumber([0, 2], [])
-    ((5, 17), (0, 2))
+    >>> _renumber([0, 2], [17, 3, 5]), _renumber([0, 2], []), _renumber([0, 2], [17, 3])
+    ((5, 17), (0, 2), (17,))
     """
-    return tuple(sorted(numbers[row] if row < len(numbers) else row for row in rows))
+    return tuple(sorted(numbers[row] for row in rows if row < len(numbers)) if numbers else sorted(rows))

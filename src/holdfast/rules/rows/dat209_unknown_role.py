@@ -41,8 +41,13 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
 
 def _listed(scan: Scan, roles: Sequence[DamagedRows]) -> str:
     """Return which roles there are, each with its rows."""
-    counts = (f"{_named(each)} in {each.count:,} (the first is row {min(each.rows, default=0):,})" for each in roles)
+    counts = (f"{_named(each)} in {each.count:,}{_example(each)}" for each in roles)
     return f"`{roles[0].column}` has, in {scan.rows:,} rows, messages of {', '.join(counts)}"
+
+
+def _example(marked: DamagedRows) -> str:
+    """Return one of the rows, in brackets; not as the first one, since a rehearsal may shuffle them."""
+    return f" (for example row {marked.rows[0]:,})" if marked.rows else ""
 
 
 def _together(roles: Sequence[DamagedRows]) -> DamagedRows:

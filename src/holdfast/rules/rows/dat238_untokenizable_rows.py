@@ -30,7 +30,8 @@ def check(tokens: Tokens, scan: Scan) -> Iterator[Finding]:
         failed = RowCount(len(others), tuple(others))
         problem = next((f"row {row}: {why}" for row, why in others.items()), "")
     if failed.count:
-        yield Finding("dataset", f"{failed.among(tokens.rows)} cannot be tokenized; {problem}")
+        because = f"; {problem}" if problem else ""
+        yield Finding("dataset", f"{failed.among(tokens.rows)} cannot be tokenized{because}")
 
 
 JOB = """
