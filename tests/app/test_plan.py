@@ -94,7 +94,7 @@ def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
     name: str, written: str, bytes_each: int, tmp_path: Path
 ) -> None:
     result = plan_script(tmp_path, more=f", model_init_kwargs={{'{name}': {written}}}", imports="import torch")
-    assert f" parameters x {bytes_each} B" in result["memory"]["phases"][0]["terms"][0]["because"]
+    assert f" parameters x {bytes_each} bytes" in result["memory"]["phases"][0]["terms"][0]["because"]
 
 
 @pytest.mark.parametrize("trl", ["0.16.1", "0.17.0", "0.18.2", "0.19.1"])
@@ -126,7 +126,7 @@ def test_the_newer_name_of_checkpointing_wins(sets: dict[str, object], kept: str
 def test_settings_within_the_config_win_at_loading(within: str, beside: str | None, each: int) -> None:
     sets = {"model.path": "Qwen/Qwen3-8B", "model.dtype": beside, "train.model_init_kwargs": {"dtype": within}}
     terms = plan_job(**sets)["memory"]["phases"][0]["terms"]
-    assert terms[0]["because"].endswith(f"x {each} B")
+    assert terms[0]["because"].endswith(f"x {each} bytes")
 
 
 @pytest.mark.parametrize(
@@ -516,7 +516,9 @@ def test_the_timeout_covers_the_upper_time() -> None:
 def test_a_command_line_is_planned() -> None:
     words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --load_in_4bit"
     result = holdfast.plan(arguments=words.split(), offline=True)
-    assert any(" quantized x 0.5625 B" in term["because"] for term in result["memory"]["phases"][0]["terms"]), result
+    assert any(
+        " quantized parameters x 0.5625 bytes" in term["because"] for term in result["memory"]["phases"][0]["terms"]
+    ), result
 
 
 @pytest.mark.parametrize("text", ["print('no training')", "from trl import SFTTrainer\nSFTTrainer(model=pick())"])
@@ -547,10 +549,10 @@ TRL = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybar
         ("accelerate launch --num_processes 8 --use_fsdp train.py", "/ 8 processes"),
         ("accelerate launch --num_processes 4 --use_deepspeed --zero_stage 3 train.py", "/ 4 processes"),
         ("accelerate launch --config_file zero.yaml train.py", "/ 2 processes"),
-        ("accelerate launch --num_processes 8 train.py", " B"),
-        ("torchrun --nproc_per_node 8 train.py", " B"),
+        ("accelerate launch --num_processes 8 train.py", " bytes"),
+        ("torchrun --nproc_per_node 8 train.py", " bytes"),
         (f"{TRL} --num_processes 8 --accelerate_config fsdp2", "/ 8 processes"),
-        ("python train.py", " B"),
+        ("python train.py", " bytes"),
     ],
 )
 def test_a_launcher_says_how_processes_share_the_model(
@@ -806,6 +808,13 @@ def test_the_time_of_several_gpus_has_their_communication_or_says_that_it_has_no
     assert ("communication" in {each["name"] for each in result["time_parts"]}) == communicates
     assert said in " ".join(result["because"])
     assert ("communication between GPUs" in " ".join(result["because"])) == (bool(said) and not communicates)
+
+
+def test_the_parts_of_the_time_are_in_columns() -> None:
+    result = plan_job(**{"where.hardware": "a100x4"})
+    lines, parts = plan_text(result).splitlines(), result["time_parts"]
+    columns = {line.index(part["because"]) for part in parts for line in lines if line.endswith(f"  {part['because']}")}
+    assert len(columns) == 1
 
 
 def test_scoring_all_rows_beforehand_takes_its_time() -> None:

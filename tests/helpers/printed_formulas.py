@@ -1,4 +1,4 @@
-"""What a formula gives that a plan prints, read as a person would: `2 states x 8.19 B trained x 4 B / 8 processes`."""
+"""What a formula gives that a plan prints, read as a person would: `2 states x 8.19 B trained parameters x 4 bytes / 8 processes`."""
 
 import re
 

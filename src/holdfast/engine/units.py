@@ -79,8 +79,13 @@ def _three_digits(value: float) -> str:
 def render_counted(count: int, what: str) -> str:
     """Return a count with its noun.
 
-    >>> render_counted(1, "error"), render_counted(2, "fix")
-    ('1 error', '2 fixes')
+    >>> render_counted(1, "error"), render_counted(2, "fix"), render_counted(3, "micro-batch"), render_counted(4, "copy")
+    ('1 error', '2 fixes', '3 micro-batches', '4 copies')
     """
-    ending = "" if count == 1 else "es" if what.endswith("x") else "s"
-    return f"{count:,} {what}{ending}"
+    return f"{count:,} {what if count == 1 else _plural(what)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("x", "s", "ch")) else f"{noun}s"

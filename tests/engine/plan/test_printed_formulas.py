@@ -1,4 +1,6 @@
-"""Every formula that a plan prints gives the number beside it."""
+"""Every formula that a plan prints gives the number beside it. Whether the numbers are right, test_memory.py tests."""
+
+import re
 
 import pytest
 
@@ -33,6 +35,17 @@ def test_each_part_of_the_time_is_what_its_formula_gives() -> None:
         for part in job_time(step, workload, load_ceilings()["NVIDIA L4"]):
             if part.name != "start":
                 assert evaluate(part.because) == pytest.approx(part.seconds.value, rel=ROUNDED), (number, part)
+
+
+@pytest.mark.parametrize("number", range(0, MANY, 20))
+def test_what_there_is_one_of_is_named_in_the_singular(number: int) -> None:
+    schedule = TrainingSchedule(evaluations=1, saves=1, kept=1, pushes=True)
+    workload = Workload(steps=1, schedule=schedule, eval_rows=1, answers=WrittenAnswers(prompts=1, tokens=1))
+    step = generated_step(number)
+    parts = job_time(step, workload, load_ceilings()["NVIDIA L4"])
+    terms = [term for phase in estimate_memory(step, expandable=True).phases for term in phase.terms]
+    for printed in (each.because for each in (*parts, *terms)):
+        assert not re.search(r"(?<![\d.,])1 [a-z-]+(?<!proces)s\b", printed), printed
 
 
 def test_generated_steps_differ_in_all_that_decides_memory() -> None:

@@ -32,6 +32,8 @@ STEPS: Final = 1000
 HOUR_S: Final = 3600
 NAME_WIDTH: Final = 14
 """Columns of the hardware in that table, at least."""
+PART_WIDTH: Final = 13
+"""Columns of the longest name of a part of the time, `communication`."""
 PEAKS_ONLY: Final = (
     "the few traced layers do not show how all layers allocate, so only the peaks of the phases are known"
 )
@@ -177,7 +179,7 @@ def _amounts(result: PlanResult) -> Iterator[str]:
 
 def _time_part(part: PlanTimePart) -> str:
     took = render_duration(part.time_s.value)
-    return f"  {part.name:10}{took:>12}  {style(part.because, dim=True)}"
+    return f"  {part.name:{PART_WIDTH}}{took:>12}  {style(part.because, dim=True)}"
 
 
 def _options(result: PlanResult) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.core.plan.estimate import MemoryTerm, TermName
-from holdfast.engine.units import render_count
+from holdfast.engine.units import render_count, render_counted
 
 EXACT_FROM = 1000
 """Bytes or seconds from which on all digits before the point are shown; smaller ones may have a fraction."""
@@ -14,8 +14,8 @@ class Amount:
     """A number and its formula. Parts of a sum that are zero are left out of it.
 
     >>> weights = counted(8_190_735_360, "parameters") * size(2)
-    >>> (weights + size(0)) / whole(8, "processes")
-    Amount(value=2047683840.0, formula='8.19 B parameters x 2 B / 8 processes', is_sum=False)
+    >>> (weights + size(0)) / whole(8, "process")
+    Amount(value=2047683840.0, formula='8.19 B parameters x 2 bytes / 8 processes', is_sum=False)
 
     Attributes:
         value: The number.
@@ -69,22 +69,23 @@ def counted(count: float, what: str) -> Amount:
     return Amount(count, f"{render_count(count)} {what}")
 
 
-def whole(count: float, what: str) -> Amount:
-    """Return a count with all digits.
+def whole(count: int, what: str) -> Amount:
+    """Return a count with all digits, and its noun in the plural if needed.
 
-    >>> whole(8192, "tokens").formula
-    '8,192 tokens'
+    >>> whole(8192, "token").formula, whole(1, "step").formula
+    ('8,192 tokens', '1 step')
     """
-    return Amount(count, f"{count:,} {what}")
+    return Amount(count, render_counted(count, what))
 
 
 def size(each: float) -> Amount:
     """Return bytes of an element or a token.
 
     >>> size(0.515869).formula, size(485536).formula
-    ('0.5159 B', '485,536 B')
+    ('0.5159 bytes', '485,536 bytes')
     """
-    return Amount(each, f"{each:,.0f} B" if each >= EXACT_FROM else f"{each:.4g} B")
+    number = f"{each:,.0f}" if each >= EXACT_FROM else f"{each:.4g}"
+    return Amount(each, f"{number} {'byte' if each == 1 else 'bytes'}")
 
 
 def seconds(each: float) -> Amount:

@@ -99,4 +99,4 @@ def _reserved(step: TrainingStep, allocated: int, *, expandable: bool) -> Interv
 def workspaces(gpu: Gpu | None) -> MemoryTerm:
     """Return the workspaces of cuBLAS on a GPU."""
     each = HOPPER_WORKSPACE if gpu and gpu.capability[0] == HOPPER else WORKSPACE
-    return (whole(2, "workspaces of cuBLAS") * size(each)).term("overhead")
+    return (whole(2, "cuBLAS workspace") * size(each)).term("overhead")

@@ -25,12 +25,12 @@ def sent_amount(step: TrainingStep) -> Amount:
     processes = step.sharding.processes
     if processes == 1:
         return NOTHING
-    return _ring(step) * whole(processes - 1, "others") / whole(processes, "processes")
+    return _ring(step) * whole(processes - 1, "other process") / whole(processes, "process")
 
 
 def _ring(step: TrainingStep) -> Amount:
-    trained, micro = counted(step.trained, "trained"), whole(step.accumulation, "micro-batches")
-    gathered = micro * whole(GATHERS, "gathers") * _computed_weights(step)
+    trained, micro = counted(step.trained, "trained parameters"), whole(step.accumulation, "micro-batch")
+    gathered = micro * whole(GATHERS, "gather") * _computed_weights(step)
     match step.sharding.strategy:
         case "fsdp":
             return gathered + trained * size(step.numerics.compute)

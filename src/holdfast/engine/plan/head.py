@@ -72,19 +72,19 @@ def head_gradient(step: TrainingStep, more: int = 0) -> Amount:
 
 
 def _logits(step: TrainingStep, each: float) -> Amount:
-    return size(each) * _tokens(step) * whole(step.model.vocabulary, "entries")
+    return size(each) * _tokens(step) * whole(step.model.vocabulary, "entry")
 
 
 def _tile(step: TrainingStep) -> Amount:
     """Return the one tile of logits that the fused head has: at most 256 MiB, however small the vocabulary is."""
-    tokens = whole(min(step.tokens, TILE_TOKENS), "tokens")
-    return tokens * whole(TILE_VOCABULARY, "entries") * size(FLOAT16)
+    tokens = whole(min(step.tokens, TILE_TOKENS), "token")
+    return tokens * whole(TILE_VOCABULARY, "entry") * size(FLOAT16)
 
 
 def _chunks(step: TrainingStep) -> Amount:
     """Return the logits of a chunk, and the copy of the head that is multiplied with it: `4Vh` in float32 until trl 1.12."""
-    tokens = whole(min(CHUNK_TOKENS, step.tokens), "tokens")
-    logits = tokens * whole(step.model.vocabulary, "entries") * size(CHUNK_COPIES * FLOAT32)
+    tokens = whole(min(CHUNK_TOKENS, step.tokens), "token")
+    logits = tokens * whole(step.model.vocabulary, "entry") * size(CHUNK_COPIES * FLOAT32)
     wanted = FLOAT32 if step.head.kind == "chunked_float32" else step.numerics.compute
     return logits + (_of_head(step) * size(wanted) if wanted != step.numerics.weights else NOTHING)
 
@@ -96,17 +96,17 @@ def _liger(step: TrainingStep) -> Amount:
     """
     model, compute = step.model, step.numerics.compute
     parts = -(-model.vocabulary // model.hidden)
-    chunk = whole(min(1 << (-(-step.tokens // parts) - 1).bit_length(), step.tokens), "tokens")
-    logits = chunk * whole(model.vocabulary, "entries") * size(compute + FLOAT32)
+    chunk = whole(min(1 << (-(-step.tokens // parts) - 1).bit_length(), step.tokens), "token")
+    logits = chunk * whole(model.vocabulary, "entry") * size(compute + FLOAT32)
     return logits + size(compute * model.hidden) * _tokens(step) + head_gradient(step)
 
 
 def _tokens(step: TrainingStep) -> Amount:
-    return whole(step.tokens, "tokens")
+    return whole(step.tokens, "token")
 
 
 def _of_head(step: TrainingStep) -> Amount:
-    return counted(step.model.vocabulary * step.model.hidden, "of the head")
+    return counted(step.model.vocabulary * step.model.hidden, "parameters of the head")
 
 
 def logits_head(forward: float, copies: float, *, autocast: bool, batch: int) -> LossHead:

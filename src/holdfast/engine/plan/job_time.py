@@ -81,7 +81,7 @@ def job_time(step: TrainingStep, workload: Workload, gpu: GpuCeilings, start: Ti
         start,
         _moved("download", weights),
         *_scoring(step, workload, gpu),
-        _repeated("training", whole(workload.steps, "steps"), each),
+        _repeated("training", whole(workload.steps, "step"), each),
         *_communication(step, workload, gpu, each),
         *_evaluations(step, workload, gpu),
         *_results(step, workload.schedule),
@@ -118,7 +118,7 @@ def _scoring(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterat
     """Yield the time in which a reference scores all rows before the training."""
     if workload.scored_rows:
         batches = math.ceil(workload.scored_rows / (step.batch * step.sharding.processes))
-        yield _repeated("reference", whole(batches, "batches"), forward_seconds(step, gpu, workload.lengths))
+        yield _repeated("reference", whole(batches, "batch"), forward_seconds(step, gpu, workload.lengths))
 
 
 def _communication(step: TrainingStep, workload: Workload, gpu: GpuCeilings, beside: Interval) -> Iterator[TimePart]:
@@ -127,7 +127,7 @@ def _communication(step: TrainingStep, workload: Workload, gpu: GpuCeilings, bes
     if step.sharding.processes == 1 or link is None:
         return
     speed = Amount(link.value, f"{render_bytes(link.value)} a second")
-    because = whole(workload.steps, "steps") * sent_amount(step) / speed
+    because = whole(workload.steps, "step") * sent_amount(step) / speed
     waited = exactly(workload.steps) * sending_seconds(step, link, beside)
     yield TimePart("communication", waited, because.formula)
 
@@ -138,16 +138,16 @@ def _evaluations(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> It
         return
     batches = math.ceil(workload.eval_rows / (step.eval_batch * step.sharding.processes))
     batch = forward_seconds(replace(step, batch=step.eval_batch), gpu, workload.lengths)
-    yield _repeated("evaluation", whole(count, "evaluations") * whole(batches, "batches"), batch)
+    yield _repeated("evaluation", whole(count, "evaluation") * whole(batches, "batch"), batch)
     yield from _answers(step, workload, gpu)
 
 
 def _answers(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Iterator[TimePart]:
     """Yield the time to write answers at evaluations: prompts one by one, and rows in batches."""
-    answers, count = workload.answers, whole(workload.schedule.evaluations, "evaluations")
+    answers, count = workload.answers, whole(workload.schedule.evaluations, "evaluation")
     batches = answers.prompts + math.ceil(answers.rows / (step.eval_batch * step.sharding.processes))
     if batches:
-        written = count * whole(batches, "batches") * whole(answers.tokens, "tokens")
+        written = count * whole(batches, "batch") * whole(answers.tokens, "token")
         yield _repeated("answers", written, token_seconds(step, gpu))
 
 
@@ -162,7 +162,7 @@ def _results(step: TrainingStep, schedule: TrainingSchedule) -> Iterator[TimePar
         Amount(each, f"{render_bytes(each)}{what}")
         for each, what in ((checkpoint_bytes(step), ""), (result_bytes(step), " of the result"))
     )
-    yield _moved("saving", whole(schedule.saves, "checkpoints") * checkpoint + result)
+    yield _moved("saving", whole(schedule.saves, "checkpoint") * checkpoint + result)
     if schedule.pushes:
         yield _moved("push", result)
 

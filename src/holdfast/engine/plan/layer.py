@@ -209,15 +209,15 @@ def layer_casts(step: TrainingStep) -> Amount:
     Autocast makes them of weights in float32; peft makes them of the experts that it adapts, with the adapter's product added.
     """
     if step.adapter and step.adapter.experts:
-        return counted(_expert_weights(step), "of experts") * size(step.numerics.weights)
+        return counted(_expert_weights(step), "parameters of experts") * size(step.numerics.weights)
     each = size(step.numerics.compute if step.casts_weights else 0)
-    return counted(layer_parameters(step.model), "of a layer") * each
+    return counted(layer_parameters(step.model), "parameters of a layer") * each
 
 
 def expert_gradient(step: TrainingStep) -> Amount:
     """Return the gradient of a layer's gate and up projections, of all experts, where peft adapts them."""
     adapted = _expert_weights(step) * 2 // 3 if step.adapter and step.adapter.experts else 0
-    return counted(adapted, "of gates and up projections") * size(step.numerics.weights)
+    return counted(adapted, "parameters of gates and up projections") * size(step.numerics.weights)
 
 
 def _expert_weights(step: TrainingStep) -> int:
@@ -228,4 +228,4 @@ def _expert_weights(step: TrainingStep) -> int:
 def largest_matrix(step: TrainingStep) -> Amount:
     """Return the elements of a layer's largest projection."""
     largest = max(inputs * outputs for inputs, outputs in projections(step.model).values())
-    return counted(largest, "of a matrix")
+    return counted(largest, "parameters of a matrix")

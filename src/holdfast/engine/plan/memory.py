@@ -142,9 +142,9 @@ def _kept_terms(step: TrainingStep, layers: LayerActivations) -> tuple[MemoryTer
     """Return what all layers keep: their inputs alone with checkpoints, else all that their backward passes need."""
     count, mask = step.model.layers, _mask(step)
     if step.checkpointing:
-        return ((whole(count, "checkpoints") * _per_token(step, _stream(step))).term("activations"), mask)
-    kept = (whole(count, "layers") * _per_token(step, layers.kept)).term("activations")
-    casts = whole(count, "layers") * layer_casts(step)
+        return ((whole(count, "checkpoint") * _per_token(step, _stream(step))).term("activations"), mask)
+    kept = (whole(count, "layer") * _per_token(step, layers.kept)).term("activations")
+    casts = whole(count, "layer") * layer_casts(step)
     return (kept, casts.term("activations", "16-bit copies of the weights, kept for the backward pass"), mask)
 
 
@@ -161,7 +161,7 @@ def _cast_cache(step: TrainingStep) -> tuple[MemoryTerm, ...]:
     """
     if step.adapter or not step.checkpointing:
         return ()
-    casts = whole(step.model.layers, "layers") * layer_casts(step)
+    casts = whole(step.model.layers, "layer") * layer_casts(step)
     return (casts.term("activations", "16-bit copies of the weights, which autocast caches"),)
 
 
@@ -203,7 +203,9 @@ def _working_matrix(step: TrainingStep) -> Amount:
 def _embedding_term(step: TrainingStep) -> MemoryTerm:
     """Return the embedding's gradient, where it is added to one that is already there: of the head that it is tied to, or of an earlier micro-batch."""
     added = step.adapter is None and (step.model.tied or step.accumulation > 1) and not shards_weights(step)
-    gradient = counted(embedding_parameters(step.model), "of the embedding") * size(step.trained_bytes if added else 0)
+    gradient = counted(embedding_parameters(step.model), "parameters of the embedding") * size(
+        step.trained_bytes if added else 0
+    )
     return gradient.term("gradients", "before they are added to the head's")
 
 
@@ -221,7 +223,7 @@ def _stream(step: TrainingStep) -> int:
 
 
 def _per_token(step: TrainingStep, each: float) -> Amount:
-    return size(each) * whole(step.tokens, "tokens")
+    return size(each) * whole(step.tokens, "token")
 
 
 def _phase(name: PhaseName, terms: Iterable[MemoryTerm]) -> MemoryPhase:

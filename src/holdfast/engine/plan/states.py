@@ -64,7 +64,7 @@ def model_bytes(step: TrainingStep) -> float:
 def weights_term(step: TrainingStep) -> MemoryTerm:
     """Return the weights: the model's and the adapter's, `wP / N` where they are sharded."""
     if step.adapter is not None:
-        held = model_amount(step) + counted(step.trained, "of the adapter") * size(step.trained_bytes)
+        held = model_amount(step) + counted(step.trained, "parameters of the adapter") * size(step.trained_bytes)
     else:
         held = counted(total_parameters(step.model), "parameters") * size(step.trained_bytes)
     return (held / _shares(step, 0)).term("weights")
@@ -75,8 +75,8 @@ def whole_units_term(step: TrainingStep, phase: str) -> MemoryTerm:
     ends = embedding_parameters(step.model) + head_parameters(step.model)
     linear = round(linear_parameters(step.model) / step.model.layers)
     each = step.numerics.weights if step.quantization else step.numerics.compute
-    layers = whole(WHOLE_UNITS[phase], "layers") * _weights_amount(step, layer_parameters(step.model), linear, each)
-    gathered = layers + counted(ends, "of embedding and head") * size(step.numerics.compute)
+    layers = whole(WHOLE_UNITS[phase], "layer") * _weights_amount(step, layer_parameters(step.model), linear, each)
+    gathered = layers + counted(ends, "parameters of embedding and head") * size(step.numerics.compute)
     return gathered.term("weights", "gathered whole")
 
 
@@ -87,12 +87,12 @@ def whole_model_term(step: TrainingStep) -> MemoryTerm:
 
 def gradients_term(step: TrainingStep) -> MemoryTerm:
     """Return the gradients: `wt`, in the dtype of the parameters. DDP holds them twice: once in its buckets."""
-    found = counted(step.trained, "trained") * size(step.trained_bytes) / _shares(step, 1)
+    found = counted(step.trained, "trained parameters") * size(step.trained_bytes) / _shares(step, 1)
     if step.sharding.strategy == "ddp":
-        return (whole(2, "copies") * found).term("gradients", "of the parameters, and in the buckets of DDP")
+        return (whole(2, "copy") * found).term("gradients", "of the parameters, and in the buckets of DDP")
     if step.sharding.strategy in {"zero2", "zero3"}:
         bucket = counted(min(REDUCE_BUCKET, step.trained), "elements") * size(FLOAT16)
-        return (found + whole(BUCKETS, "buckets of DeepSpeed") * bucket).term("gradients")
+        return (found + whole(BUCKETS, "DeepSpeed bucket") * bucket).term("gradients")
     return found.term("gradients")
 
 
@@ -103,7 +103,7 @@ def accumulated_term(step: TrainingStep) -> MemoryTerm:
     """
     if step.sharding.strategy != "fsdp" or step.sharding.processes == 1:
         return gradients_term(step)
-    held = counted(step.trained, "trained") * size(step.numerics.compute)
+    held = counted(step.trained, "trained parameters") * size(step.numerics.compute)
     return held.term("gradients", "of earlier micro-batches, whole until the last")
 
 
@@ -113,14 +113,16 @@ def optimizer_term(step: TrainingStep) -> MemoryTerm:
     if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
         kept, element = MASTER_STATES, FLOAT32
     wide = embedding_parameters(step.model) if step.optimizer.wide_embeddings and not step.adapter else 0
-    each = counted(step.trained - wide, "trained") * size(element)
-    each += counted(wide, "of the embedding") * size(FLOAT32)
-    return (whole(kept, "states") * each / _shares(step, 2)).term("optimizer")
+    each = counted(step.trained - wide, "trained parameters") * size(element)
+    each += counted(wide, "parameters of the embedding") * size(FLOAT32)
+    return (whole(kept, "state") * each / _shares(step, 2)).term("optimizer")
 
 
 def optimizer_step_term(step: TrainingStep) -> MemoryTerm:
     """Return what the optimizer allocates while it runs: copies of the trained parameters' size, if it is not fused."""
-    copies = counted(step.trained, "trained") * size(step.trained_bytes) if step.optimizer.copies else NOTHING
+    copies = (
+        counted(step.trained, "trained parameters") * size(step.trained_bytes) if step.optimizer.copies else NOTHING
+    )
     taken = whole(step.optimizer.copies, "copy") * copies / _shares(step, 2)
     return taken.term("optimizer", "temporary, for the foreach implementation")
 
@@ -139,9 +141,9 @@ def _weights_amount(step: TrainingStep, parameters: int, linear: int, each: int)
     """Return the weights of some parameters; of a quantized model, the linear ones among them in few bits."""
     if step.quantization is None:
         return counted(parameters, "parameters") * size(each)
-    quantized = counted(linear, "quantized") * size(quantized_bytes(step.quantization))
-    return quantized + counted(parameters - linear, "others") * size(each)
+    quantized = counted(linear, "quantized parameters") * size(quantized_bytes(step.quantization))
+    return quantized + counted(parameters - linear, "other parameters") * size(each)
 
 
 def _shares(step: TrainingStep, part: int) -> Amount:
-    return whole(step.sharding.processes if SHARDED[step.sharding.strategy][part] else 1, "processes")
+    return whole(step.sharding.processes if SHARDED[step.sharding.strategy][part] else 1, "process")
