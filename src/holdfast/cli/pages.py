@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from holdfast.adapters.foreign_files import is_file, is_folder, is_there
+from holdfast.adapters.foreign_files import is_file, is_folder, is_there, real_path
 from holdfast.app.arguments import as_path
 from holdfast.core.errors import UsageError
 
 
 def require_page(path: str) -> None:
     """Raise UsageError if a page cannot be written: before the work that it shows."""
-    page = Path(as_path(path))
-    was_there = is_there(page)
-    if was_there and not is_file(page) and not is_folder(page):
-        return  # a pipe would end with the look at it
     try:
+        page = real_path(Path(as_path(path)))  # a link stays, whatever it leads to
+        was_there = is_there(page)
+        if was_there and not is_file(page) and not is_folder(page):
+            return  # a pipe would end with the look at it
         page.open("ab").close()
         if not was_there:
             page.unlink()
@@ -29,7 +29,7 @@ def write_page(path: str, text: str) -> None:
     """
     try:
         Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _unwritable(path, error) from error
 
 

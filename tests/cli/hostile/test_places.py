@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import run_command
-from holdfast.cli.pages import require_page
+from holdfast.cli.pages import require_page, write_page
 
 LONG = {
     "check": ["check"],
@@ -99,6 +99,20 @@ def test_the_place_of_a_page_is_looked_at_before_the_work(
         require_page(page)
     assert (place / "kept.html").read_text() == "before"
     assert not (place / "new.html").exists()
+
+
+@pytest.mark.parametrize("page", ["page.html", "linked/page.html"])
+def test_a_link_to_a_page_that_is_not_there_yet_stays(place: Path, page: str) -> None:
+    """The look leaves the link, and the page is written where it leads."""
+    Path("pages").mkdir()
+    Path("linked").symlink_to("pages")
+    Path(page).symlink_to(place / "target.html")
+
+    require_page(page)
+    assert Path(page).is_symlink()
+    assert not Path("target.html").exists()
+    write_page(page, "text")
+    assert Path("target.html").read_text() == "text"
 
 
 def test_an_address_may_be_long(capsys: pytest.CaptureFixture[str]) -> None:
