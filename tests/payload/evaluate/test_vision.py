@@ -26,10 +26,17 @@ def generating(tiny: Path, tmp_path: Path) -> Generating:
     """What writes the answers of a tiny Idefics3."""
     make_tiny_tiles(tmp_path / "model", tiny)
     model = str(tmp_path / "model")
-    return Generating(
-        load_model(ModelRequest(model, adapter=None, tokenizer=model, template=None, classifies=False, is_vision=True)),
-        GREEDY,
+    request = ModelRequest(
+        model,
+        adapter=None,
+        tokenizer=model,
+        template=None,
+        classifies=False,
+        is_vision=True,
+        is_gguf=False,
+        threads=1,
     )
+    return Generating(load_model(request), GREEDY)
 
 
 def test_inputs_of_one_shape_are_joined() -> None:

@@ -133,7 +133,7 @@ def has_hub_token(environment: Mapping[str, str]) -> bool:
         return False
 
 
-def count_cpus(cgroup: Path) -> int:
+def count_cpus(cgroup: Path = CGROUP) -> int:
     """Return the number of cores that this process may use: those of its affinity, within the quota of its cgroup."""
     cores = len(psutil.Process().cpu_affinity() or ()) if hasattr(psutil.Process, "cpu_affinity") else 0
     return max(1, min([cores or psutil.cpu_count() or 1, *_cpu_limits(cgroup)]))

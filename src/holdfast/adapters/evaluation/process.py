@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
+from holdfast.adapters.environment.machine import count_cpus
 from holdfast.adapters.environment.marked_processes import PATIENT_THREADS, marked_child
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import SourceError
@@ -47,7 +48,7 @@ FIXES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSource:
-    """Where a model comes from: the fields of `payload.evaluate.work_request.ModelRequest`."""
+    """Where a model comes from: the fields of `payload.evaluate.work_request.ModelRequest`, but for `threads`."""
 
     path: str
     adapter: str | None = None
@@ -149,7 +150,7 @@ def _run(
     """Run one process to its end; at least one dataset is then done or failed."""
     with scratch_folder("holdfast-evaluate-") as box:
         request, log, current = Path(box, "request.json"), Path(box, "stderr.log"), ""
-        request.write_bytes(json.encode({"model": asdict(model), "work": [asdict(each) for each in work]}))
+        request.write_bytes(json.encode({"model": asdict(model) | {"threads": count_cpus()}, "work": [asdict(each) for each in work]}))
         words = [sys.executable, "-P", "-m", "holdfast.payload.evaluate", str(request)]
         variables = {**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})}
         with (

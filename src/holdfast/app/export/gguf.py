@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.environment.extras import install_command
+from holdfast.adapters.environment.machine import count_cpus
 from holdfast.adapters.export.converter import KeptConverter, open_converter
 from holdfast.adapters.export.toolchain import look_at_tools
 from holdfast.adapters.storage.check_cache import user_cache
@@ -191,6 +192,7 @@ class _Maker:
             "converter": str(self.plan.converter.folder),
             "file": str(made),
             "reference": str(self.scratch),
+            "threads": count_cpus(),
         }
         file = self.export.do(f"prove {quantization}", "prove", stage_request, FileAnswer)
         checks = file_checks(quantization, file, original, self.export.request.max_loss)

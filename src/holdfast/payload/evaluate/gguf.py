@@ -173,6 +173,6 @@ class GgufScoring(Scoring):
 
 def load_gguf(request: ModelRequest) -> LoadedModel:
     """Load a GGUF file."""
-    gguf = Gguf(request.path)
+    gguf = Gguf(request.path, threads=request.threads)
     tokenizer = GgufTokenizer(gguf, request.template)
     return LoadedModel(GgufModel(gguf), tokenizer, torch.device("cpu"), gguf.positions, libraries=(*LIBRARIES, RUNTIME))

@@ -18,6 +18,7 @@ class ModelRequest:
         classifies: Whether it has a classification head.
         is_vision: Whether it takes images, so that a processor reads its rows.
         is_gguf: Whether it is a GGUF file.
+        threads: How many threads read a GGUF file.
     """
 
     path: str
@@ -26,7 +27,8 @@ class ModelRequest:
     template: str | None
     classifies: bool
     is_vision: bool
-    is_gguf: bool = False
+    is_gguf: bool
+    threads: int
 
 
 @dataclass(frozen=True)

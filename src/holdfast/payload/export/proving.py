@@ -23,11 +23,13 @@ class ProofRequest:
         converter: The folder of the converter.
         file: The GGUF file.
         reference: The folder with what the original gave.
+        threads: How many threads read.
     """
 
     converter: str
     file: str
     reference: str
+    threads: int
 
 
 def prove(request: ProofRequest) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def prove(request: ProofRequest) -> dict[str, Any]:
     reference = json.loads(Path(request.reference, "reference.json").read_text(encoding="utf-8"))
     logits = np.load(Path(request.reference, "logits.npy"))
     converter = Converter(request.converter)
-    model = Gguf(request.file)
+    model = Gguf(request.file, threads=request.threads)
     answer = list(model.answer(reference["prompt"], LIMIT))
     return {
         "types": converter.tensor_types(Path(request.file)),

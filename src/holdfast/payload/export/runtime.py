@@ -1,7 +1,6 @@
 """A GGUF file in the runtime that it is made for: llama.cpp, through its C interface."""
 
 import ctypes
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -60,12 +59,13 @@ class Gguf:
 
     Args:
         path: The file.
+        threads: How many threads read.
         pre_tokenizer: The pre-tokenizer to use in place of its own.
         vocabulary: Whether only its vocabulary is loaded.
     """
 
-    def __init__(self, path: str, *, pre_tokenizer: str = "", vocabulary: bool = False) -> None:
-        self._c = library()
+    def __init__(self, path: str, *, threads: int, pre_tokenizer: str = "", vocabulary: bool = False) -> None:
+        self._c, self._threads = library(), threads
         settings = self._c.llama_model_default_params()
         settings.vocab_only = vocabulary
         settings.n_gpu_layers = 0
@@ -177,7 +177,7 @@ class Gguf:
         settings = self._c.llama_context_default_params()
         settings.n_ctx, settings.n_seq_max = tokens * sequences, sequences
         settings.n_batch = settings.n_ubatch = BATCH
-        settings.n_threads = settings.n_threads_batch = len(os.sched_getaffinity(0))
+        settings.n_threads = settings.n_threads_batch = self._threads
         context = self._c.llama_init_from_model(self._model, settings)
         if not context:
             raise MemoryError(f"the runtime has no memory for {sequences} sequences of {tokens} tokens")

@@ -93,7 +93,7 @@ def _refuse_unknown(converter: Converter, architecture: str) -> None:
 
 def _try(file: Path, name: str, pairs: Sequence[tuple[str, bool, list[int]]]) -> dict[str, Any]:
     try:
-        model = Gguf(str(file), pre_tokenizer=name, vocabulary=True)
+        model = Gguf(str(file), threads=1, pre_tokenizer=name, vocabulary=True)
     except ExportError:
         return {"equal": -1, "composed": 0, "unspaced": 0, "first": f"the runtime does not know {name}"}
     try:
