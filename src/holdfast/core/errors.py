@@ -18,6 +18,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
@@ -185,6 +186,9 @@ class GroupedError(ExceptionGroup[HoldfastError], HoldfastError):
         return "\n".join(map(str, self.exceptions))
 
 
+OWN_FILES: Final = __file__.removesuffix("core/errors.py")
+"""The folder of this package. A file of it that cannot be read is our mistake."""
+FULL: Final = (ENOSPC, EDQUOT)
 MOST_ERRORS: Final = 100
 """Mistakes of one file that are reported one by one."""
 
@@ -200,20 +204,23 @@ def shorten(errors: Sequence[JobError]) -> list[JobError]:
 
 
 def flatten(error: BaseException) -> list[HoldfastError]:
-    """Every deliberate error in a group of groups, in order; and that of a file which cannot be used, as one of ours."""
+    """Every deliberate error in a group of groups, in order; and that of a file which cannot be used, as a SourceError."""
     match error:
         case BaseExceptionGroup():
             return [leaf for part in error.exceptions for leaf in flatten(part)]
         case HoldfastError():
             return [error]
-        case OSError(filename=str() | bytes() as name):
-            return [_unusable(name, error)]
+        case OSError(filename=bytes() as name):
+            return _unusable(name.decode(errors="replace"), error)
+        case OSError(filename=str() as name):
+            return _unusable(name, error)
         case _:
             return []
 
 
-def _unusable(name: str | bytes, error: OSError) -> UsageError:
-    """The error of a file that the system does not let us read or write."""
-    text = name if isinstance(name, str) else name.decode(errors="replace")
-    what = f"{text:.200} cannot be used: {error.strerror}"
-    return UsageError(what, where=text[:200], fix="check the file and its permissions")
+def _unusable(name: str, error: OSError) -> list[HoldfastError]:
+    """The error of a file that the system does not let us read or write; none of a file of this package."""
+    if name.startswith(OWN_FILES):
+        return []
+    fix = "free some disk space" if error.errno in FULL else "check the file and its permissions"
+    return [SourceError(f"{name:.200} cannot be used: {error.strerror}", where=name[:200], fix=fix)]

@@ -150,7 +150,9 @@ def _run(
     """Run one process to its end; at least one dataset is then done or failed."""
     with scratch_folder("holdfast-evaluate-") as box:
         request, log, current = Path(box, "request.json"), Path(box, "stderr.log"), ""
-        request.write_bytes(json.encode({"model": asdict(model) | {"threads": count_cpus()}, "work": [asdict(each) for each in work]}))
+        request.write_bytes(
+            json.encode({"model": asdict(model) | {"threads": count_cpus()}, "work": [asdict(each) for each in work]})
+        )
         words = [sys.executable, "-P", "-m", "holdfast.payload.evaluate", str(request)]
         variables = {**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})}
         with (
