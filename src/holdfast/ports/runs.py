@@ -1,5 +1,6 @@
 """What runs attempts, brings their output, and keeps their events; and what a supervisor listens to."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self
@@ -115,10 +116,12 @@ class Backend(Protocol):
     """What it can do, and its name in job files."""
 
     @property
+    @abstractmethod
     def retrieval(self) -> Retrieval | None:
         """What brings logs, events and files here. None if the run's folder is shared: then the attempt writes them there."""
         ...
 
+    @abstractmethod
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt and return the backend's id of it; if one with the same `attempt.id` was started, start nothing.
 
@@ -128,18 +131,22 @@ class Backend(Protocol):
         """
         ...
 
+    @abstractmethod
     def poll(self, attempt_id: str) -> PollResult:
         """Return the state of the attempt. Never raises: whatever is not known is *unknown*."""
         ...
 
+    @abstractmethod
     def stop(self, attempt_id: str) -> None:
         """Ask the attempt to save and end (SIGTERM). Does nothing if it has ended."""
         ...
 
+    @abstractmethod
     def kill(self, attempt_id: str) -> None:
         """End the attempt at once. Does nothing if it has ended."""
         ...
 
+    @abstractmethod
     def request_stacks(self, attempt_id: str) -> None:
         """Have every training process write its stacks to the attempt's `stacks.txt`."""
         ...
@@ -149,6 +156,7 @@ class NamedBackend(Backend, Protocol):
     """A backend that a job file can name. Of a place that has no service to ask, the defaults are true."""
 
     @classmethod
+    @abstractmethod
     def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
         """The backend for the attempts of a plan; without a plan, one that follows and stops attempts which were already started.
 
