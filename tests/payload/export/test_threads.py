@@ -17,6 +17,11 @@ pytestmark = pytest.mark.train
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The settings of each context that the runtime made, on a system that has no affinity: macOS."""
     made: list[Any] = []
+
+    def make(_model: str, settings: Any) -> str:
+        made.append(settings)
+        return "context"
+
     c = SimpleNamespace(
         llama_log_callback=lambda *_: None,
         llama_log_set=lambda *_: None,
@@ -24,7 +29,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         llama_model_load_from_file=lambda *_: "model",
         llama_model_get_vocab=lambda _: "vocabulary",
         llama_context_default_params=SimpleNamespace,
-        llama_init_from_model=lambda _, settings: made.append(settings) or "context",
+        llama_init_from_model=make,
         llama_free=lambda _: None,
     )
     monkeypatch.setattr(runtime, "library", lambda: c)

@@ -24,6 +24,12 @@ from holdfast.results.diagnose import (
 )
 
 WIDTH: Final = 110
+ENDINGS: Final = {
+    RunStage.QUEUED: "never started",
+    RunStage.RUNNING: "has no recorded end",
+    RunStage.CANCELLED: "was cancelled",
+}
+"""How an earlier attempt ended, by its stage, if the stage alone does not say it."""
 SHOWN: Final = 6
 """Lines of evidence that are shown for the first cause; the other causes show one."""
 LONGEST: Final = 220  # characters of a line of evidence
@@ -58,9 +64,11 @@ def _ended(attempt: EarlierAttempt) -> str:
 
     >>> _ended(EarlierAttempt(number=1, stage=RunStage.FAILED, because="SIGKILL killed it", name="cpu-ram-oom-kill"))
     'attempt 1 failed: SIGKILL killed it (cpu-ram-oom-kill)'
+    >>> _ended(EarlierAttempt(number=2, stage=RunStage.QUEUED, because="", name=None))
+    'attempt 2 never started'
     """
     because = f": {attempt.because}" if attempt.because else ""
-    ended = "was cancelled" if attempt.stage is RunStage.CANCELLED else attempt.stage
+    ended = ENDINGS.get(attempt.stage, attempt.stage)
     return f"attempt {attempt.number} {ended}{because}" + (f" ({attempt.name})" if attempt.name else "")
 
 

@@ -163,12 +163,15 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
 
 
 def _skips_of_others(targets: Sequence[TargetResult]) -> Iterator[str]:
-    """Yield one line about the rules that were not checked in those of many targets that have no findings, with the reasons."""
+    """Yield one line about the rules that were not checked in those of many targets that have no findings, with the reasons.
+
+    A rule counts once, with the first reason. A target with one such rule has a line of its own.
+    """
     others = [_distinct(each.skipped) for each in targets if not each.findings]
     counted = [skipped for skipped in others if len(skipped) > 1] if len(targets) > 1 else []
     if counted:
-        skips = [*chain.from_iterable(counted)]
-        count = style(f"{len(skips)} rules skipped", dim=True)
+        skips = _distinct([*chain.from_iterable(counted)])
+        count = style(f"{len(skips)} rules skipped{' in at least one' if len(counted) > 1 else ''}", dim=True)
         yield f"{render_counted(len(counted), 'file')} without findings: {count}: {_counted_reasons(skips)}; --verbose names them"
 
 
@@ -321,8 +324,8 @@ def _unchecked_rules(targets: Sequence[TargetResult]) -> Iterator[str]:
 
 
 def _count_rules(skips: Iterable[Iterable[ReportedSkip]]) -> int:
-    """Return how many rules were skipped: each once a target."""
-    return sum(len({skip.code for skip in of_target}) for of_target in skips)
+    """The number of rules that were skipped in any target."""
+    return len({skip.code for skip in chain.from_iterable(skips)})
 
 
 def _unchecked_files(result: CheckResult) -> Iterator[str]:

@@ -313,7 +313,7 @@ def _skipped_parts(result: InspectResult) -> Iterator[str]:
 
 
 def _not_ready(result: InspectResult) -> str:
-    """Return that the requested method, or every method, is not ready; empty otherwise."""
+    """The sentence that the requested method, or every method, is not ready; empty otherwise."""
     if result.method:
         return _requested_not_ready(result, result.method)
     ready = [found for found in result.methods.values() if found.ready]
@@ -330,7 +330,7 @@ def _requested_not_ready(result: InspectResult, method: str) -> str:
 
 
 def _mapping_above(result: InspectResult) -> str:
-    """Return that the printed mapping makes the rows ready; empty if none is printed."""
+    """The sentence that the printed mapping makes the rows ready; empty if none is printed."""
     shown = _shown_mapping(result)
     but = ", except for the errors" if _has_errors(result) else ""
     return f"; the mapping above makes the rows ready for {shown}{but}" if shown else ""

@@ -44,7 +44,7 @@ def _fit_on(hardware: str, result: PlanResult, memory: PlanMemory) -> Iterator[s
 
 
 def _way_out(result: PlanResult) -> str:
-    """Return where to find what fits instead, or that nothing does."""
+    """The place of what fits instead, or the advice if nothing does."""
     if result.options:
         return "The options below fit."
     return "With one of the changes below, it fits." if result.advised else result.advice

@@ -74,7 +74,7 @@ def _missed(stages: Sequence[ReportedStage]) -> list[str]:
 
 
 def _little(stages: Sequence[ReportedStage]) -> str:
-    """Return that no stage beyond `import` passed; empty if one did."""
+    """The note on a rehearsal in which no stage beyond `import` passed; empty if one did."""
     passed = {stage.name for stage in stages if stage.status == "pass"}
     if passed - {"import"}:
         return ""
@@ -120,7 +120,7 @@ def _ran(stage: ReportedStage, wide: int) -> str:
 
 
 def _despite(stage: ReportedStage, failed: str, *, stopped: bool) -> str:
-    """Return that a stage passed though another one had failed before; where nothing was saved, what it resumed from."""
+    """The note on a stage that passed after another one had failed: what it resumed from if nothing was saved. Else empty."""
     if not failed or stage.status != "pass":
         return ""
     source = (
