@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -96,6 +97,44 @@ def test_what_happens_to_a_job_is_seen_at_once() -> None:
     old, new = watch.state(jobs, address("a")), watch.state(jobs, address("a"), anew=True)
 
     assert (old and old.stage, new and new.stage) == ("RUNNING", "COMPLETED")
+
+
+def test_the_end_of_a_log_is_not_answered_with_a_listing() -> None:
+    """A listing of a moment ago still has the job."""
+    jobs = Jobs({"a": 101.0, "b": 900.0, "c": 900.0}, now_s=100.0)
+    watch = JobWatch("me", lambda: jobs.now_s)
+    for name in jobs.ends:
+        watch.state(jobs, address(name))
+    jobs.now_s = 102.0
+    state = watch.state(jobs, address("a"), anew=True)
+
+    assert state is not None
+    assert state.has_ended
+
+
+class SlowJobs(Jobs):
+    """While the Hub is asked about the job `slow`, another thread asks about `b`."""
+
+    def inspect(self, address: JobAddress) -> JobState | None:
+        if address.job == "slow":
+            asked = self.others.submit(self.watch.state, self, replace(address, job="b"))
+            self.answered = wait([asked], timeout=2).done == {asked}
+            return None
+        return super().inspect(address)
+
+    others: ThreadPoolExecutor
+    watch: JobWatch
+    answered: bool
+
+
+def test_a_slow_answer_about_one_job_holds_up_no_other() -> None:
+    """The supervisor of another job goes on, and takes the orders of its user."""
+    jobs = SlowJobs({"slow": 10.0, "b": 10.0})
+    jobs.watch = JobWatch("me", lambda: jobs.now_s)
+    with ThreadPoolExecutor(1) as jobs.others:
+        assert jobs.watch.state(jobs, address("slow"), anew=True) is None
+
+    assert jobs.answered
 
 
 def test_a_hub_that_cannot_be_reached_is_asked_again() -> None:

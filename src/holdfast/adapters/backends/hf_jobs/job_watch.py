@@ -59,6 +59,14 @@ class _Watched:
         self.state, self.seen_s = state, now_s
 
 
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The states of an account's jobs that have not ended, by their ids, and when they were listed."""
+
+    states: Mapping[str, JobState]
+    seen_s: float
+
+
 @dataclass(slots=True)
 class JobWatch:
     """The jobs of one account.
@@ -71,39 +79,53 @@ class JobWatch:
     namespace: str
     now_s: Callable[[], float] = field(default_factory=lambda: SystemClock().now_s)
     _jobs: dict[str, _Watched] = field(default_factory=dict[str, _Watched])
-    _listing: Mapping[str, JobState] = field(default_factory=dict[str, JobState])
-    _listed_s: float = float("-inf")
+    _listing: _Listing = field(default_factory=lambda: _Listing({}, float("-inf")))
     _lock: Lock = field(default_factory=Lock)
+    _is_listing: Lock = field(default_factory=Lock)
 
     def state(self, hub: JobStates, address: JobAddress, *, anew: bool = False) -> JobState | None:
         """Return the state of a job, which may be as old as `LONGEST_S`; None if the Hub has no such job.
+
+        While the Hub is asked about one job, the others can be asked about.
 
         Args:
             hub: Who is asked.
             address: The job.
             anew: Whether something has happened to it, so that an old state will not do.
         """
-        with self._lock:
-            now_s = self.now_s()
-            job = self._jobs.setdefault(address.job, _Watched())
-            job.asked_s = now_s
-            if anew or not job.is_fresh(now_s):
-                listed = self._listed(hub, now_s).get(address.job)
-                if listed:
-                    job.take(listed, self._listed_s)
-                else:
-                    job.take(hub.inspect(address), now_s)
-            return job.state
+        now_s = self.now_s()
+        job = self._watched(address.job, now_s)
+        if not anew:
+            if job.is_fresh(now_s):
+                return job.state
+            listing = self._listed(hub, now_s)
+            if listed := listing.states.get(address.job):
+                job.take(listed, listing.seen_s)
+                return listed
+        state = hub.inspect(address)
+        job.take(state, now_s)
+        return state
 
-    def _listed(self, hub: JobStates, now_s: float) -> Mapping[str, JobState]:
-        """Return a listing of the jobs that have not ended; an empty one if few jobs are watched."""
-        if now_s - self._listed_s < LISTING_S:
+    def _watched(self, name: str, now_s: float) -> _Watched:
+        """The watched job of a name; those that nobody asks for any more are dropped."""
+        with self._lock:
+            self._jobs = {each: job for each, job in self._jobs.items() if now_s - job.asked_s < WATCHED_S}
+            job = self._jobs.setdefault(name, _Watched())
+            job.asked_s = now_s
+            return job
+
+    def _listed(self, hub: JobStates, now_s: float) -> _Listing:
+        """A listing of the jobs that have not ended; an empty one if few jobs are watched, or if another thread waits long for one."""
+        if not self._is_listing.acquire(timeout=LISTING_S):
+            return _Listing({}, now_s)
+        try:
+            if now_s - self._listing.seen_s >= LISTING_S:
+                if len(self._jobs) < LISTED:
+                    return _Listing({}, now_s)
+                self._listing = _Listing(hub.unfinished(self.namespace), now_s)
             return self._listing
-        self._jobs = {name: job for name, job in self._jobs.items() if now_s - job.asked_s < WATCHED_S}
-        if len(self._jobs) < LISTED:
-            return {}
-        self._listing, self._listed_s = hub.unfinished(self.namespace), now_s
-        return self._listing
+        finally:
+            self._is_listing.release()
 
 
 @cache
