@@ -5,9 +5,12 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from threading import Barrier
 
+import psutil
 import pytest
 
+from holdfast.adapters.environment.guarded import GuardedProcess
 from holdfast.adapters.environment.outside_stacks import outside_stack
 from holdfast.core.run.event import Liveness
 from holdfast.engine.diagnose.ranks import find_standstill
@@ -77,14 +80,42 @@ def test_why_there_is_no_stack_is_said(monkeypatch: pytest.MonkeyPatch, *, has_p
     assert found.text.startswith(expected)
 
 
-def test_a_suspended_process_blocks_nobody(tmp_path: Path) -> None:
-    """It answers no signal; the supervisor goes on, and the file says why there is no stack, or has the one that py-spy read."""
+@pytest.mark.parametrize("has_py_spy", [True, False])
+def test_a_suspended_process_blocks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_py_spy: bool
+) -> None:
+    """It answers no signal; the supervisor goes on, and the file has the stack that py-spy read, or says why there is none."""
+    if has_py_spy and not PY_SPY.exists():
+        pytest.skip("py-spy is not installed")
     followed = hanging(tmp_path)
     process = int(Path(followed.id, "pids", "rank-0").read_text())
     os.kill(process, signal.SIGSTOP)
+    if not has_py_spy:
+        monkeypatch.setattr(shutil, "which", lambda _: None)
     followed.backend.request_stacks(followed.id)
     stacks = Path(followed.id, "stacks.txt").read_text()
     os.kill(process, signal.SIGKILL)
     followed.to_its_end()
 
-    assert "holdfast: no stack" in stacks or "in score" in stacks
+    assert ("in score" if has_py_spy else "holdfast: no stack: the process does not write its own") in stacks
+
+
+def test_silent_ranks_are_read_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The supervisor waits for the slowest of them, and not for each in turn."""
+    ranks = {str(number): psutil.Process() for number in range(8)}
+    together = Barrier(len(ranks), timeout=5)
+
+    def read(_pid: int) -> str:
+        together.wait()
+        return "a stack\n"
+
+    guarded = GuardedProcess(tmp_path, str(tmp_path))
+    monkeypatch.setattr(GuardedProcess, "_ranks_by_number", lambda _: ranks)
+    monkeypatch.setattr(GuardedProcess, "_signal", lambda *_: None)
+    monkeypatch.setattr("holdfast.adapters.environment.guarded.outside_stack", read)
+    guarded.request_stacks()
+
+    assert {path.name for path in tmp_path.glob("stacks*.txt")} == {
+        "stacks.txt",
+        *(f"stacks-{number}.txt" for number in range(1, 8)),
+    }

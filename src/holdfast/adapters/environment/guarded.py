@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +129,11 @@ class GuardedProcess:
             if not silent:
                 return
             SystemClock().sleep(LOOK_S)
-        for number in silent:
-            with suppress(OSError), self._stacks(number).open("a") as file:
-                file.write(outside_stack(ranks[number].pid))
+        with ThreadPoolExecutor(len(silent)) as readers:  # all at once: the supervisor waits
+            stacks = readers.map(outside_stack, (ranks[number].pid for number in silent))
+            for number, stack in zip(silent, stacks, strict=True):
+                with suppress(OSError), self._stacks(number).open("a") as file:
+                    file.write(stack)
 
     def _stacks(self, rank: str) -> Path:
         return Path(self.attempt, "stacks.txt" if rank == "0" else f"stacks-{rank}.txt")
