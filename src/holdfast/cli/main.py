@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
 from holdfast.cli.output import discard_output, echo, echo_json, is_of_output, show_traceback
-from holdfast.cli.terminal.streams import bear_full_errors, open_closed_streams
+from holdfast.cli.terminal.streams import ignore_write_errors, open_closed_streams
 from holdfast.cli.text.errors import render_errors
 from holdfast.cli.usage import CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
@@ -75,7 +75,7 @@ def main(words: list[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
     sys.excepthook = show_traceback
     open_closed_streams()
-    bear_full_errors()
+    ignore_write_errors()
     sys.exit(run_command(sys.argv[1:] if words is None else words))
 
 

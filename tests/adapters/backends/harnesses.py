@@ -75,7 +75,7 @@ class LocalHarness:
     is_heard_late: bool = False
 
     def open(self) -> Backend:
-        return LocalBackend([sys.executable], {**os.environ, **self.environment})
+        return LocalBackend([sys.executable], {**os.environ, **self.environment}, "")
 
     def lose_machine(self, attempt_id: str) -> None:
         for process in find_marked("HOLDFAST_ATTEMPT", attempt_id):

@@ -32,4 +32,4 @@ def test_a_backend_that_lacks_a_method_cannot_be_made(lacking: str) -> None:
     partial = type("Partial", (NamedBackend,), methods)
 
     with pytest.raises(TypeError, match=lacking):
-        partial([], {})
+        partial([], {}, "")

@@ -82,7 +82,7 @@ def test_an_attempt_whose_folder_was_deleted_is_found(harness: LocalHarness, tmp
     look = harness.open().poll(followed.id)
     assert look.answer is Liveness.UNKNOWN
     assert "its folder was deleted" in look.because
-    LocalBackend((), os.environ).stop(followed.id)
+    LocalBackend((), os.environ, "").stop(followed.id)
     followed.to_its_end()
     assert find_marked("HOLDFAST_ATTEMPT", followed.id) == []
 

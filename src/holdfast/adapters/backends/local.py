@@ -29,7 +29,7 @@ class LocalBackend(NamedBackend):
     capabilities = LOCAL
     retrieval = None
 
-    def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str], script: str = "") -> None:
+    def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str], script: str) -> None:
         self._interpreter, self._environment, self._script = interpreter, environment, script
 
     @classmethod
@@ -40,7 +40,7 @@ class LocalBackend(NamedBackend):
             UsageError: Nothing on this machine can run the script.
         """
         if plan is None:
-            return cls((), environment)
+            return cls((), environment, "")
         return cls(_select_interpreter(plan), environment, plan.script)
 
     def submit(self, attempt: Attempt) -> str:

@@ -11,12 +11,6 @@ from uuid import uuid4
 
 import psutil
 
-PATIENT_THREADS: Mapping[str, str] = {"GOMP_SPINCOUNT": "1000"}
-"""Has threads of torch and llama.cpp sleep while they wait for one another. By default, they spin for milliseconds, which on a busy
-machine of two cores took four times the processor (`docs/figures.md`).
-
-Source: libgomp's manual; the value is its own for more threads than processors.
-"""
 WATCHER = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
 """Ends a process group, which it reads, when this process has ended, however it did: the pipe closes then."""
 ROUNDS = 10

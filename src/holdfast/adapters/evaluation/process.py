@@ -16,7 +16,8 @@ from typing import Final
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.machine import count_cpus
-from holdfast.adapters.environment.marked_processes import PATIENT_THREADS, marked_child
+from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.environment.threads import PATIENT_THREADS
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import SourceError
 from holdfast.core.evaluation import GenerationSettings, WorkKind

@@ -13,7 +13,8 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import PATIENT_THREADS, marked_child
+from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.environment.threads import PATIENT_THREADS
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.export import StageAnswer
 

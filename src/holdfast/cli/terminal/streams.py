@@ -19,7 +19,7 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - it stays open
 
 
-def bear_full_errors() -> None:
+def ignore_write_errors() -> None:
     """Have what cannot be written to standard error be lost: on a full disk, or on a terminal that is gone, a run is supervised all the same."""
     try:
         number = sys.stderr.fileno()
