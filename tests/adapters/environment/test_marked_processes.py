@@ -25,7 +25,9 @@ def started(waits: str) -> tuple["subprocess.Popen[str]", list[psutil.Process]]:
     words = [sys.executable, "-c", STARTS.format(waits=waits)]
     parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert parent.stdout
-    return parent, [psutil.Process(int(each)) for each in parent.stdout.readline().split()]
+    processes = [psutil.Process(int(each)) for each in parent.stdout.readline().split()]
+    assert len(processes) == 2
+    return parent, processes
 
 
 def are_gone(processes: list[psutil.Process]) -> bool:
@@ -42,7 +44,6 @@ def test_a_process_ends_after_its_parent_was_killed() -> None:
     parent, processes = started("child.wait()")
     with parent:
         parent.kill()
-    assert len(processes) == 2
     assert are_gone(processes)
 
 
