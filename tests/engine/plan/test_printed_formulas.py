@@ -44,7 +44,7 @@ def test_what_there_is_one_of_is_named_in_the_singular(number: int) -> None:
     step = generated_step(number)
     parts = job_time(step, workload, load_ceilings()["NVIDIA L4"])
     terms = [term for phase in estimate_memory(step, expandable=True).phases for term in phase.terms]
-    for printed in (each.because for each in (*parts, *terms)):
+    for printed in (*(part.because for part in parts), *(term.because for term in terms)):
         assert not re.search(r"(?<![\d.,])1 [a-z-]+(?<!proces)s\b", printed), printed
 
 
