@@ -15,7 +15,7 @@ prints an error, it raises HoldfastError, with `what`, `where` and `fix`.
 """
 
 TYPE_CHECKING = False
-"""True for type checkers. Nothing is imported here: the command line begins with this module, and Ctrl-C during an import shows a traceback."""
+"""As `typing.TYPE_CHECKING`, without the import: the command line begins with this module."""
 
 if TYPE_CHECKING:
     from typing import Any

@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STEP = re.compile(r"`((?:app|engine|adapters)\.[\w.]+)`")
 PATH = re.compile(r"`([\w.]+/[\w./]*)`|\b(payload/\w[\w/.]*)")
 PACKAGE = ROOT / "src" / "holdfast"
-LISTED_IN = ("", "engine", "adapters", "catalog")
+LISTED_IN = ("", "core", "engine", "adapters", "catalog")
 """Packages whose tables give paths from there."""
 SCRIPT = """\
 from datasets import Dataset
