@@ -1,12 +1,12 @@
 """Masked labels that `DataCollatorForLanguageModeling` overwrites.
 
 ## What it does
-Checks whether a function that `map` gets masks the prompt in `labels` by -100, and the trainer gets
-`DataCollatorForLanguageModeling(…, mlm=False)` of transformers.
+Checks whether a function of `map` masks the prompt in `labels` by -100, and the trainer gets
+`DataCollatorForLanguageModeling(…, mlm=False)`.
 
 ## Why is this bad
-This collator makes the labels itself, of all `input_ids`. Without a word, the model learns the prompts too. If rows
-differ in length, it raises ValueError.
+This collator makes the labels itself, of all `input_ids`: the model learns the prompts too. If rows differ in length, it
+raises ValueError.
 
 ## Fix safety
 There is no automatic fix. `DataCollatorForSeq2Seq(tokenizer)` keeps and pads labels.
@@ -104,7 +104,7 @@ RULE = Rule(
     check=check,
     source=(
         "transformers 5.23, `DataCollatorForLanguageModeling.torch_call`. Tried by `Trainer` and `SFTTrainer`: "
-        "rows of one length lose their mask, others raise ValueError; `DataCollatorForSeq2Seq` keeps it."
+        "a batch of one length loses the mask, others raise; `DataCollatorForSeq2Seq` keeps it."
     ),
     bad=(
         Case(script=SCRIPT, at=COLLATOR),
