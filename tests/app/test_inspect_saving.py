@@ -79,7 +79,7 @@ def test_rows_are_prepared_once_and_read_back(save: Save, tmp_path: Path) -> Non
 
     assert written(tmp_path) == at
     assert first.dataset.columns == {"prompt": "string", "completion": "string"}
-    assert [each.prepared and each.prepared.saved for each in (first, again, back)] == ["written", "kept", ""]
+    assert [each.prepared and each.prepared.saved for each in (first, again, back)] == ["written", "kept", None]
     assert "written now: prepared from sums.jsonl" in render_inspect(first)
     assert "kept, since nothing has changed: prepared from sums.jsonl" in render_inspect(again)
     assert back.prepared is not None

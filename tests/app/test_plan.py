@@ -810,6 +810,14 @@ def test_the_time_of_several_gpus_has_their_communication_or_says_that_it_has_no
     assert ("communication between GPUs" in " ".join(result["because"])) == (bool(said) and not communicates)
 
 
+@pytest.mark.parametrize(("adapter", "said"), [({}, False), ({"peft.r": 8}, True)])
+def test_a_plan_says_that_gpus_wait_longer_for_adapters_than_it_estimates(adapter: dict[str, int], said: bool) -> None:
+    several = plan_job(**{"where.hardware": "a100x4"}, **adapter)["because"]
+    assert any("GPUs waited longer" in each for each in several) == said
+    alone = plan_job(**{"where.hardware": "a100-large"}, **adapter)["because"]
+    assert not any("GPUs waited longer" in each for each in alone)
+
+
 def test_the_parts_of_the_time_are_in_columns() -> None:
     result = plan_job(**{"where.hardware": "a100x4"})
     lines, parts = plan_text(result).splitlines(), result["time_parts"]

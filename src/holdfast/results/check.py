@@ -118,8 +118,8 @@ class ReportedSkip(ResultPart, frozen=True, kw_only=True):
     Attributes:
         code: Its code.
         missing: The facts that it needs and that are unknown.
-        because: Why they are unknown.
-        reasons: The same, each reason by itself.
+        because: The reasons as one text, for people.
+        reasons: Why they are unknown, each reason by itself: what programs read.
     """
 
     code: str

@@ -210,7 +210,7 @@ class PreparedRows(ResultPart, frozen=True, kw_only=True):
         chosen: How rows were chosen: `strategy`, `seed`, counts, and the `sha256` of the rows.
         rows: How many rows each split has.
         changed: The files that have changed since they were written.
-        saved: With `--save`, `written`, or `kept` if nothing that they depend on had changed; otherwise empty.
+        saved: With `--save`, `written`, or `kept` if nothing that they depend on had changed; absent without it.
     """
 
     sources: Sequence[Mapping[str, Any]]
@@ -218,7 +218,7 @@ class PreparedRows(ResultPart, frozen=True, kw_only=True):
     chosen: Mapping[str, Any]
     rows: Mapping[str, int]
     changed: Sequence[str]
-    saved: Literal["written", "kept", ""] = ""
+    saved: Literal["written", "kept"] | None = None
 
 
 class InspectResult(Result, frozen=True, kw_only=True):

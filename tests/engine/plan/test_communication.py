@@ -56,7 +56,9 @@ def test_the_time_to_send_overlaps_at_the_lower_end_alone() -> None:
 
 
 @pytest.mark.parametrize(("processes", "measured_ms"), [(2, (96, 104, 243, 252, 281)), (4, (131, 137, 156, 164, 214))])
-def test_published_runs_of_several_gpus_waited_about_as_long(processes: int, measured_ms: tuple[int, ...]) -> None:
+def test_the_fastest_published_runs_of_several_gpus_waited_about_as_long_and_all_within_the_interval(
+    processes: int, measured_ms: tuple[int, ...]
+) -> None:
     """How much longer a step of two or four A100 took than of one: Mistral-7B, full, FSDP (benchmarks.plan_memory)."""
     step = training_step(sharding=Sharding(strategy="fsdp", processes=processes))
     assert A100.link_bytes_per_s

@@ -25,7 +25,7 @@ from holdfast.engine.script.carried_files import map_function
 from holdfast.engine.script.render import referred_files, render_rows_script
 
 RENDERED = "prepare_rows.py"
-Saved = Literal["written", "kept", ""]
+Saved = Literal["written", "kept"]
 """What became of rows that are kept: empty if none are."""
 
 

@@ -103,7 +103,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
 
 def _request(
     data: str, edits: Sequence[Edit], sets: Sequence[str], save: PathName | None, *, jsonl: bool, offline: bool
-) -> tuple[Document, Saved]:
+) -> tuple[Document, Saved | None]:
     """Return the request as a Document: of rows that are prepared first, if they are to be kept; and what became of those.
 
     Raises:
@@ -113,7 +113,7 @@ def _request(
     if save is None:
         if jsonl:
             raise UsageError("--jsonl is for rows that are kept", where="--jsonl", fix="name a folder: `--save FOLDER`")
-        return read_request(data, edits, sets), ""
+        return read_request(data, edits, sets), None
     chosen = [each for each in edits if isinstance(each, Set) and each.key.startswith("dataset.")]
     chooses = (f"{each.key}={json.dumps(each.value)}" for each in chosen)  # a text of YAML too
     document, saved = save_rows(data, (*sets, *chooses), Path(as_path(save)), jsonl=jsonl, offline=offline)

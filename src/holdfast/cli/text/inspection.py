@@ -89,7 +89,7 @@ def _prepared(prepared: PreparedRows | None) -> Iterator[str]:
     """Yield how rows that holdfast prepared came to be."""
     if prepared is None:
         return
-    kept = {"written": "written now: ", "kept": "kept, since nothing has changed: ", "": ""}[prepared.saved]
+    kept = {"written": "written now: ", "kept": "kept, since nothing has changed: ", None: ""}[prepared.saved]
     yield f"  {kept}{describe_preparation(prepared.sources, prepared.rewritten_by, prepared.chosen)}"
     if prepared.changed:
         yield f"  changed since they were prepared: {', '.join(prepared.changed)}"

@@ -18,6 +18,11 @@ from holdfast.engine.units import render_counted
 IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
 
 TOWER_ADAPTERS: Final = "adapters outside the language model are not counted: peft may put some into the vision tower, whose layers are not known"
+ADAPTERS_WAIT: Final = (
+    "for an adapter, GPUs waited longer for one another than the best value says: 4 to 5 times in the middle of published runs, "
+    "and up to 9 times"
+)
+"""Source: docs/estimates.md, LoRA and QLoRA on two and four A100."""
 GEMMA: Final = "gemma3"
 
 
@@ -72,6 +77,8 @@ def _communication_notes(question: PlanQuestion, step: TrainingStep) -> Iterator
     ceilings = find_ceilings(placed.gpus[0])
     if ceilings and ceilings.link_bytes_per_s and step.sharding.processes <= len(placed.gpus):
         yield "what GPUs send one another is not taken to overlap with arithmetic; the lower end of the time has it overlap"
+        if step.adapter:
+            yield ADAPTERS_WAIT
     else:
         yield "the time has no communication between GPUs in it: how fast they are connected is not known"
 
