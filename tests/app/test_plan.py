@@ -818,6 +818,14 @@ def test_a_plan_says_that_gpus_wait_longer_for_adapters_than_it_estimates(adapte
     assert not any("GPUs waited longer" in each for each in alone)
 
 
+def test_options_of_unknown_speed_are_said_to_be_listed_last() -> None:
+    result = plan_job()
+    assert "Listed last" not in plan_text(result)
+    last = result["options"][-1]
+    result["options"][-1] = {**last, "time_s": None, "cost_usd": None, "step_s": None}
+    assert f"Listed last, because their speed is not known: {last['hardware']}." in plan_text(result)
+
+
 def test_the_parts_of_the_time_are_in_columns() -> None:
     result = plan_job(**{"where.hardware": "a100x4"})
     lines, parts = plan_text(result).splitlines(), result["time_parts"]

@@ -207,9 +207,7 @@ def _notes(result: PlanResult, shown: Sequence[OptionResult]) -> Iterator[str]:
     if bound := [option.hardware for option in shown if option.launch_bound]:
         there = "there" if len(bound) == len(shown) else f"on {', '.join(bound)}"
         yield f"Steps {there} wait for the host to launch operations: a faster GPU does not help."
-    for option in shown:
-        if option.effective_batch:
-            yield f"On {_label(option)}, the effective batch is {option.effective_batch}, which differs from the job's."
+    yield from _exceptions(shown)
     if result.left_out:
         left = ", ".join(result.left_out)
         yield f"Left out: {left}: the job uses bfloat16, which they do not support. With `fp16` it may run there."
@@ -217,6 +215,16 @@ def _notes(result: PlanResult, shown: Sequence[OptionResult]) -> Iterator[str]:
         yield _prices(result.prices)
     for name, day in dict.fromkeys((each.provider, each.priced) for each in shown if each.provider):
         yield f"Prices of {name}: your own price file{f', of {day}' if day else ''}."
+
+
+def _exceptions(shown: Sequence[OptionResult]) -> Iterator[str]:
+    """Yield which options differ from the others: in what is known of them, or in the effective batch."""
+    untimed = [_label(option) for option in shown if option.step_s is None]
+    if 0 < len(untimed) < len(shown):
+        yield f"Listed last, because their speed is not known: {', '.join(untimed)}."
+    for option in shown:
+        if option.effective_batch:
+            yield f"On {_label(option)}, the effective batch is {option.effective_batch}, which differs from the job's."
 
 
 def _prices(prices: PlanPrices) -> str:
