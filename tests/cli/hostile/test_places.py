@@ -130,5 +130,5 @@ def test_any_other_file_that_fails_is_named(
         raise OSError(EIO, "Input/output error", "job.yaml")
 
     monkeypatch.setattr("holdfast.cli.verbs.verify.verify", fail)
-    assert run_command(["verify", "."]) == 2
+    assert run_command(["verify", "."]) == 1
     assert "job.yaml cannot be used: Input/output error" in capsys.readouterr().err
