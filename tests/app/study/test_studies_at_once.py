@@ -45,6 +45,7 @@ def test_a_study_takes_over_what_another_leaves_behind(quick: QuickStudy, kills:
     assert len(quick.trainings()) == 4
 
 
+@pytest.mark.long
 def test_two_study_files_with_the_same_trials_train_each_once(quick: QuickStudy) -> None:
     """Started at the same moment; each answers with all trials."""
     quick = QuickStudy(quick.folder, seconds=0.3)
