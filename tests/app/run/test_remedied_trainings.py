@@ -104,6 +104,7 @@ def test_a_training_that_hangs_is_ended_and_goes_on(training: Training, monkeypa
     beating = load_runtime().replace("\nHEARTBEAT_S = ", "\nHEARTBEAT_S = 0.3  # ")
     monkeypatch.setattr("holdfast.app.run.attempting.load_runtime", lambda: beating)
     monkeypatch.setattr("holdfast.core.run.rhythm.LEAST_S", 2.0)
+    monkeypatch.setattr("holdfast.core.run.rhythm.LEAST_STALL_S", 2.0)
     monkeypatch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 0.5)
     monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.1)
 
