@@ -55,8 +55,8 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
             start_new_session=True,
         ) as child,
     ):
-        watcher.write(f"{child.pid}\n".encode())
         try:
+            watcher.write(f"{child.pid}\n".encode())
             yield child
         finally:
             end_group(child.pid, mark, token)

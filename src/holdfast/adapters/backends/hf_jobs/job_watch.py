@@ -21,7 +21,7 @@ LISTED: Final = 3
 LISTING_S: Final = 5.0
 """How long a listing is good for."""
 WATCHED_S: Final = 120.0
-"""A job that nobody has asked for so long is watched no more."""
+"""A job is dropped from the watch when no run has asked for it for this long."""
 
 
 class JobStates(Protocol):
@@ -107,7 +107,7 @@ class JobWatch:
         return state
 
     def _watched(self, name: str, now_s: float) -> _Watched:
-        """The watched job of a name; those that nobody asks for any more are dropped."""
+        """The watched job of a name. Jobs that no run asks for are dropped."""
         with self._lock:
             self._jobs = {each: job for each, job in self._jobs.items() if now_s - job.asked_s < WATCHED_S}
             job = self._jobs.setdefault(name, _Watched())
