@@ -1,6 +1,8 @@
 """The faults of the fake: they are chosen in a job file, and each happens as it says."""
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -55,6 +57,32 @@ def test_a_fault_that_cannot_happen_so_often_is_refused(faults: dict[str, float]
 def test_every_share_is_checked() -> None:
     """A new one is too."""
     assert set(SHARES) == {each.name for each in fields(Faults) if each.type is float} - {"queue_s"}
+
+
+def test_an_attempt_that_two_submit_at_once_runs_its_whole_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second, slower one does not empty the script while its process reads it."""
+    submissions = iter([0.0, 0.05])
+
+    def copy(source: Path, target: Path) -> None:
+        late_s = next(submissions)
+        time.sleep(late_s)  # noqa: TID251 - a real process
+        with target.open("wb") as file:
+            time.sleep(late_s * 10)  # noqa: TID251 - a real process
+            file.write(source.read_bytes())
+
+    monkeypatch.setattr("shutil.copyfile", copy)
+    harness = FakeHarness(tmp_path, {})
+    attempt = make_attempt(tmp_path, 'from holdfast_runtime import attempt; attempt.write("start")')
+    with ThreadPoolExecutor() as pool:
+        first, second = pool.map(lambda backend: backend.submit(attempt), [harness.open(), harness.open()])
+    assert first == second
+
+    monkeypatch.undo()
+    followed = Followed.submit(harness, attempt)
+    followed.to_its_end()
+    assert len(followed.said("start")) == 1
 
 
 def test_a_poll_and_a_call_survive_a_disk_that_misbehaves(tmp_path: Path) -> None:

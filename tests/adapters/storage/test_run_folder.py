@@ -8,6 +8,7 @@ from string import ascii_lowercase, digits
 
 import pytest
 
+from holdfast.adapters.storage.private_files import partial_of
 from holdfast.adapters.storage.run_folder import (
     Tail,
     is_supervised,
@@ -106,7 +107,7 @@ def test_a_file_that_cannot_be_written_is_said_and_the_one_before_stays(tmp_path
     """Half a file would be worse than an old one."""
     path = tmp_path / "report.html"
     write_whole(path, "old")
-    (tmp_path / f".report.html.{os.getpid()}.partial").mkdir()
+    partial_of(path).mkdir()
 
     with pytest.raises(LedgerError) as refused:
         write_whole(path, "new")

@@ -24,6 +24,7 @@ import psutil
 
 from holdfast.adapters.environment.guarded import MARK, GuardedProcess
 from holdfast.adapters.environment.marked_processes import find_marked
+from holdfast.adapters.storage.private_files import partial_of, write_private
 from holdfast.core.errors import UnreachableError, UsageError
 from holdfast.core.run.backends import FAKE
 from holdfast.core.run.event import Liveness
@@ -213,9 +214,7 @@ class FakeBackend(NamedBackend):
         """Copy a file from the store."""
 
         def fetch() -> None:
-            partial = Path(f"{to}.partial")
-            shutil.copyfile(self._store(attempt_id) / path, partial)
-            partial.replace(to)
+            _copy_whole(self._store(attempt_id) / path, Path(to))
 
         self._line.call(fetch)
 
@@ -233,11 +232,10 @@ class FakeBackend(NamedBackend):
         for needed in (store, machine):
             needed.mkdir(parents=True, exist_ok=True, mode=0o700)
         there = attempt.variables(str(store)) | self._send_files(attempt)
-        (folder / "store").write_text(str(store))
-        (folder / "attempt").write_text(there["HOLDFAST_ATTEMPT"])
+        write_private(folder / "store", str(store))
+        write_private(folder / "attempt", there["HOLDFAST_ATTEMPT"])
         program = machine / "attempt.py"
-        if not self._process(attempt_id).has_started:
-            shutil.copyfile(Path(attempt.folder, "attempt.py"), program)
+        _copy_whole(Path(attempt.folder, "attempt.py"), program)
         secrets = {name: self._environment[name] for name in attempt.plan.secrets if name in self._environment}
         base = {name: self._environment[name] for name in PASSED_ON if name in self._environment}
         command = [sys.executable, "-c", BOOT, str(self._faults.queue_s), str(folder / "started"), str(program)]
@@ -250,9 +248,9 @@ class FakeBackend(NamedBackend):
         plan, files = attempt.plan, self._root / "sent" / _digest(attempt.run_id) / "files"
         for name in plan.files:
             (files / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(Path(plan.cwd, name), files / name)
+            _copy_whole(Path(plan.cwd, name), files / name)
         if plan.files:
-            (files.parent / "files.json").write_text(json.dumps(plan.files))
+            write_private(files.parent / "files.json", json.dumps(plan.files))
         return {"HOLDFAST_FILES": str(files)} if plan.files else {}
 
     def _look(self, attempt_id: str) -> PollResult:
@@ -331,6 +329,13 @@ def _parse_faults(given: object) -> Faults:
         return msgspec.convert(given, Faults)
     except msgspec.ValidationError as error:
         raise UsageError(str(error), where=FAULTS_KEY, fix=fix) from None
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file; a process that is reading the one before reads all of it. An attempt may be submitted twice at once."""
+    partial = partial_of(target)
+    shutil.copyfile(source, partial)
+    partial.replace(target)
 
 
 def _digest(text: str) -> str:

@@ -1,6 +1,7 @@
 """Files and folders that their owner alone may read, whatever the umask is."""
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -38,7 +39,7 @@ def write_private(path: Path, text: str) -> None:
         OSError: It cannot be written.
     """
     make_private(path.parent)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = partial_of(path)
     try:
         with open_private(partial, "wb") as file:
             file.write(text.encode(errors="backslashreplace"))  # a name on disk may be no text
@@ -47,3 +48,8 @@ def write_private(path: Path, text: str) -> None:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise
+
+
+def partial_of(path: Path) -> Path:
+    """Return where to write a file that is to replace another at once: a path that no other process and thread writes to."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
