@@ -1,14 +1,17 @@
 """Checkpoints: what was damaged, cut short or replaced is found, and never resumed from."""
 
+import errno
 import json
 import os
 import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.storage.checkpoints import (
     NO_DAMAGE,
     UNWATCHED,
@@ -428,3 +431,19 @@ def test_a_checkpoint_that_a_person_names_has_a_step(tmp_path: Path, state: str)
 
     with pytest.raises(UsageError, match=r"does not say at which step"):
         require_resumable(folder, str(folder))
+
+
+def test_a_file_that_cannot_be_read_is_named(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the manifest, which can."""
+
+    def open_or_fail(path: Path) -> BinaryIO:
+        if path.name == "optimizer.pt":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return open_foreign(path)
+
+    monkeypatch.setattr("holdfast.adapters.storage.checkpoints.open_foreign", open_or_fail)
+    found = verify_checkpoint(checkpoint)
+
+    assert [(each.file, each.message) for each in found.problems] == [
+        ("optimizer.pt", "cannot be read: Input/output error")
+    ]

@@ -1,5 +1,8 @@
 """Defaults give way to the job file, the file to the environment, the environment to `--set`."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,6 +83,18 @@ def test_number_of_gpus() -> None:
 def test_holdfasts_own_variables_are_no_keys() -> None:
     """What holdfast tells itself and its children, and what others say, changes no job."""
     assert environment_edits(dict.fromkeys([*NOT_KEYS, "PATH", "HOLDFASTER", "holdfast_seed"], "x")) == ()
+    assert environment_edits({"HOLDFAST_SECRET_1": "x"}) == ()
+
+
+def test_each_variable_that_holdfast_names_is_known() -> None:
+    """Whoever exports what an error or a page advises can still run a job."""
+    root = Path(__file__).parents[3]
+    texts = [each.read_text(encoding="utf-8") for each in (root / "src").rglob("*.py")]
+    texts += [each.read_text(encoding="utf-8") for each in (root / "docs").rglob("*.md")]
+    named = set(re.findall(r"\bHOLDFAST_[A-Z]+(?:_[A-Z]+)*\b(?!_)", "\n".join(texts)))
+
+    assert len(named) > 20
+    assert not named - NOT_KEYS
 
 
 def test_unknown_override_is_told_with_its_name() -> None:

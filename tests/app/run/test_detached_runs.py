@@ -8,6 +8,7 @@ import pytest
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.app.resume.verb import resume
+from holdfast.app.run.background import start_in_background
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import BackendError
 from holdfast.core.run.event import Closed, Event, RunRequested, RunStage
@@ -41,3 +42,22 @@ def test_a_supervisor_that_ends_at_once_is_reported_with_its_reason(tmp_path: Pa
     assert "no backend is called 'nowhere'" in caught.value.what
     assert caught.value.where == str(run.folder / "supervisor.log")
     assert f"holdfast resume {run.name}" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "error"),
+    [
+        (["show", "no such run"], {}, "there is no run"),
+        (["--version"], {}, None),
+        (["runs"], {"PYTHONHOME": "/nonexistent"}, None),
+    ],
+)
+def test_a_command_without_an_answer_is_told_from_one_with_an_error(
+    tmp_path: Path, words: list[str], variables: dict[str, str], error: str | None
+) -> None:
+    """One that crashed has said nothing."""
+    ended = start_in_background(words, variables, tmp_path / "log", lambda: False)
+
+    assert ended is not None
+    assert (ended.error is None) == (error is None)
+    assert (error or f"exit code {ended.exit_code}") in ended.because

@@ -168,6 +168,17 @@ def test_an_export_that_cannot_be_made_says_why(
     assert (exported.verdict, exported.because) == ("fail", f"{error.what}; {error.fix}")
 
 
+def test_a_result_that_cannot_be_written_is_an_export_that_failed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run gets its verdict all the same."""
+    monkeypatch.setattr(exporting, "_export", made(run))
+    shutil.rmtree(run / "results", ignore_errors=True)
+    (run / "results").write_text("no folder")
+    exported = export_final(run, ["q8_0"], silence, lambda _: None)
+
+    assert exported.verdict == "fail"
+    assert exported.because.startswith("export.json cannot be written")
+
+
 def test_a_model_that_is_not_here_is_no_export(run: Path) -> None:
     exported = export_final(run, ["q8_0"], silence, lambda _: None)
 

@@ -11,8 +11,21 @@ from holdfast.adapters.storage.run_folder import save_plan, supervising
 from holdfast.app.resume.verb import resume
 from holdfast.app.run.observers import NullObserver, RunObserver
 from holdfast.app.run.runs import Run
+from holdfast.app.run.stopping import request_stop
 from holdfast.app.stop.verb import stop
-from holdfast.core.run.event import Closed, Event, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.errors import UnreachableError
+from holdfast.core.run.event import (
+    Closed,
+    Event,
+    Liveness,
+    Polled,
+    Reported,
+    RunRequested,
+    RunStage,
+    Started,
+    Starting,
+    Stopper,
+)
 from holdfast.core.run.plan import Plan
 from holdfast.core.run.run_state import RunState
 from tests.helpers.fakes import FakeBackend
@@ -103,3 +116,43 @@ def test_a_stop_that_comes_too_late_starts_nothing(tmp_path: Path, monkeypatch: 
     answer = stop(run.name, runs=tmp_path)
 
     assert (answer.stage, attempts(run)) == ("failed", 1)
+
+
+@pytest.mark.parametrize("failed", [1, 2])
+def test_a_stop_between_two_attempts_starts_none(tmp_path: Path, failed: int) -> None:
+    """Its supervisor died in the pause after a failure: the run is closed."""
+    run = begun(tmp_path, *(event for number in range(1, failed + 1) for event in attempted(number)))
+    answer = stop(run.name, runs=tmp_path)
+
+    assert (answer.stage, attempts(run)) == ("cancelled", failed)
+    assert answer.because == "stopped by a person before its first reported step"
+
+
+class Unreachable(FakeBackend):
+    """A service that cannot be reached at first."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def stop(self, attempt_id: str) -> None:
+        self.times -= 1
+        if self.times >= 0:
+            raise UnreachableError("no route", where="fake", fix="")
+        super().stop(attempt_id)
+
+
+def test_a_stop_that_does_not_arrive_is_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training gets its time to save; whoever has to ask once more is told what that does."""
+    monkeypatch.setattr("holdfast.app.run.stopping.PAUSES_S", (0.0, 0.0))
+    run = begun(tmp_path, *attempted(1)[:2])
+    service = Unreachable(2)
+    monkeypatch.setattr("holdfast.app.run.stopping.attach_backend", lambda _: service)
+    request_stop(run, run.state(), Stopper.PERSON)
+    assert service.stopped == ["attempts/1"]
+
+    service.times = 3
+    with pytest.raises(UnreachableError) as refused:
+        request_stop(run, run.state(), Stopper.STUDY)
+    assert "`holdfast stop train-1`; it ends the job at once" in refused.value.fix
+    assert service.stopped == ["attempts/1"]

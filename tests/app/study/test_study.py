@@ -268,6 +268,22 @@ def test_a_study_that_is_killed_goes_on_where_it_was(quick: QuickStudy, kills: i
     assert len(quick.trainings()) == len(seeds)
 
 
+def test_a_trial_that_is_interrupted_and_continued_counts_once(quick: QuickStudy) -> None:
+    """So its budget still has room for the others."""
+    quick = QuickStudy(quick.folder, seconds=1)
+    quick.write(seeds=[1, 2], budget={"trials": 2})
+    study = start(quick)
+    end = time.monotonic() + PATIENCE_S
+    while not quick.log.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)  # noqa: TID251 - a real process
+    study.send_signal(signal.SIGINT)
+    assert json.loads(study.communicate(timeout=PATIENCE_S)[0])["verdict"] == "incomplete"
+
+    assert run(quick)["verdict"] == "complete"
+    assert quick.trainings().total() == 3
+
+
 def test_two_processes_do_not_run_one_study(quick: QuickStudy) -> None:
     """The second is told so."""
     quick = QuickStudy(quick.folder, seconds=20)

@@ -13,11 +13,11 @@ FILES = {
     "rows.jsonl": '{"text": "a"}\n',
     "more/b.jsonl": '{"text": "b"}\n',
     "tiny/config.json": "{}",
-    "helper.py": "from parts import deep\n",
+    "helper.py": "from parts import (  # as formatters write it\n    deep,\n)\n",
     "parts/__init__.py": "",
     "parts/deep.py": "WORDS = open('words.txt').read()\n",
     "words.txt": "word",
-    "rewards.py": "import helper\n\ndef reward(completions, **_): return [0.0 for _ in completions]\n",
+    "rewards.py": "from helper import *\n\ndef reward(completions, **_): return [0.0 for _ in completions]\n",
     "runs/old/log.txt": "old",
     "unrelated.txt": "x",
 }
@@ -36,7 +36,6 @@ CASES = {
     "sub/train.py": ("import sys\nopen('words.txt')\n", ["--data", "rows.jsonl"], {"words.txt", "rows.jsonl"}),
     "job.yaml": (JOB.format(folder=""), [], {*OF_HELPER, "rows.jsonl", "tiny/config.json", "rewards.py"}),
     "jobs/job.yaml": (JOB.format(folder="../"), [], {*OF_HELPER, "rows.jsonl", "tiny/config.json", "rewards.py"}),
-    "broken.py": ("import helper\nopen('rows.jsonl'\n", [], {*OF_HELPER, "words.txt"}),
 }
 
 
@@ -90,3 +89,18 @@ def test_a_file_that_appears_counts(here: Path) -> None:
     (here / "more/c.jsonl").write_text("{}\n")
 
     assert input_digests(program_of("train.py", (), ())) != before
+
+
+def test_a_link_that_leads_nowhere_hides_no_other_file(here: Path) -> None:
+    """Of a folder of data, all that can be read counts, and the link itself by its name."""
+    (here / "job.yaml").write_text(JOB.format(folder="").replace("dataset: rows.jsonl", "dataset: more"))
+    digests = [input_digests(program_of("job.yaml", (), ()))]
+    for change in (
+        lambda: (here / "more/gone.jsonl").symlink_to("nowhere.jsonl"),
+        lambda: (here / "more/b.jsonl").write_text('{"text": "changed"}\n'),
+        lambda: (here / "more/gone.jsonl").rename(here / "more/lost.jsonl"),
+    ):
+        change()
+        digests.append(input_digests(program_of("job.yaml", (), ())))
+
+    assert len(set(digests)) == 4

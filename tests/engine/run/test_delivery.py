@@ -50,6 +50,7 @@ def test_what_lies_here_must_be_there(there: RepoTree, verdict: str, told: str) 
         ({"adapter_model.safetensors": MODEL}, 900.0 - SKEW_S, "missing"),
         ({"adapter_model.safetensors": MODEL}, 0.0, "arrived"),
         ({"config.json": CONFIG}, 1001.0, "missing"),
+        ({"config.json": CONFIG, "training_args.bin": OTHER, "optimizer.bin": OTHER}, 1001.0, "missing"),
     ],
 )
 def test_a_folder_that_is_gone_leaves_the_time_of_the_commit(

@@ -217,7 +217,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
 
 def test_a_refused_run_is_told_as_never_started() -> None:
     """It took no time and cannot be resumed; its job can be fixed."""
-    refused = Closed(at_s=1, stage=RunStage.FAILED, because="refused by check: ARG101")
+    refused = Closed(at_s=1, stage=RunStage.FAILED, because="refused by check: ARG101", refused_by="check")
     progress = follow([BEGUN[0], refused])
 
     assert render_summary(progress, 9) == "Never started: refused by check: ARG101."

@@ -20,7 +20,7 @@ from holdfast.core.run.plan import Plan
 from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run.run_state import fold
 from holdfast.engine.run.actions import FindCause, Poll, Start, Stop
-from holdfast.engine.run.spending import Budget, Prices, is_used_up, spent_usd
+from holdfast.engine.run.spending import Budget, Prices, is_used_up, ran_s, spent_usd
 from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from tests.engine.run.test_supervise import ASKED
@@ -51,6 +51,17 @@ def test_each_attempt_costs_what_its_hardware_costs_while_it_runs() -> None:
     assert spent_usd(fold([ASKED, *first, *second]), PRICES) == pytest.approx(2.5)
     assert spent_usd(fold([ASKED, *first, changed, *second]), PRICES) == pytest.approx(4.0)
     assert not is_used_up(fold([ASKED, *first, changed, *second]), None)
+
+
+def test_the_seconds_of_a_run_are_those_of_its_attempts() -> None:
+    """Without the time in a queue, and that between two attempts."""
+    first = [*begun(1, 0.0), look(1, 9.0, waiting=True), look(1, 600.0), look(1, 900.0, 1)]
+    second = [*begun(2, 5000.0), look(2, 5007.0)]
+
+    assert ran_s(fold([ASKED]), 9000.0) == 0.0
+    assert ran_s(fold([ASKED, *begun(1, 0.0), look(1, 9.0, waiting=True)]), 500.0) == 0.0
+    assert ran_s(fold([ASKED, *first]), 9000.0) == pytest.approx(300.0)
+    assert ran_s(fold([ASKED, *first, *second]), 5012.0) == pytest.approx(312.0)
 
 
 def test_an_attempt_is_stopped_when_the_budget_is_used_up() -> None:

@@ -213,6 +213,21 @@ def test_the_timeout_stops_and_then_kills() -> None:
     )
 
 
+@pytest.mark.parametrize("left_s", [7.0, 40.0])
+def test_another_supervisor_leaves_an_attempt_what_was_left_of_the_timeout(left_s: float) -> None:
+    """Whether the attempt runs, or has still to be submitted again."""
+    first = [*STARTED, polled(Liveness.ENDED, exit_code=1)]
+    second = Starting(at_s=100, attempt=2, backend="fake", timeout_s=left_s)
+    started = Started(at_s=100, attempt=2, id="r/2")
+    flow = supervise(fold([ASKED, *first, second, started]), Limits(timeout_s=1000, attempts=3))
+    assert isinstance(next(flow), Poll)
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=99.0 + left_s, attempt=2)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=101.0 + left_s, attempt=2)]) == Stop(Stopper.TIMEOUT)
+
+    again = next(supervise(fold([ASKED, *first, second]), Limits(timeout_s=1000, attempts=3)))
+    assert again == Start(2, resume=True, timeout_s=left_s)
+
+
 def test_a_job_that_ends_while_its_timeout_passes_is_judged_and_not_stopped() -> None:
     """There is nothing left to stop: the backend may know the attempt no longer."""
     flow = running(Limits(timeout_s=100))

@@ -73,12 +73,15 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
     if _files(path) == [MANIFEST]:
         problem = CheckpointProblem(MANIFEST, ALONE)
         return CheckpointIntegrity(path=str(path), step=_step_of(path), verdict="unverifiable", problems=(problem,))
-    step: int | None = _step_of(path)
-    problems: tuple[CheckpointProblem, ...] = (CheckpointProblem(MANIFEST, NO_MANIFEST),)
-    with suppress(ValueError, OSError):
+    try:
         manifest = parse_manifest(read_foreign_text(path / MANIFEST, MANIFEST_BYTES))
-        step, problems = manifest.step, tuple(_compare(path, manifest))
-    return CheckpointIntegrity(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
+    except (ValueError, OSError):
+        problem = CheckpointProblem(MANIFEST, NO_MANIFEST)
+        return CheckpointIntegrity(path=str(path), step=_step_of(path), verdict="damaged", problems=(problem,))
+    problems = tuple(_compare(path, manifest))
+    return CheckpointIntegrity(
+        path=str(path), step=manifest.step, verdict="damaged" if problems else "whole", problems=problems
+    )
 
 
 def _require_something(folder: Path) -> None:
@@ -206,15 +209,22 @@ def _compare(folder: Path, manifest: Manifest) -> Iterator[CheckpointProblem]:
 
 def _difference(folder: Path, name: str, promised: PromisedFile) -> CheckpointProblem | None:
     """Return how a file differs from the manifest; None if it does not."""
-    path = folder / name
     if not _is_inside(name):
         return CheckpointProblem(name, "not a file of this folder")
-    if not is_file(path):
+    if not is_file(folder / name):
         return CheckpointProblem(name, "missing")
+    try:
+        change = _change(folder / name, promised)
+    except OSError as error:
+        change = f"cannot be read: {error.strerror}"
+    return CheckpointProblem(name, change) if change else None
+
+
+def _change(path: Path, promised: PromisedFile) -> str:
+    """Return how a file has changed since its checkpoint was saved; empty if it has not."""
     if (size := path.stat().st_size) != promised.bytes:
-        change = "truncated" if size < promised.bytes else "grown"
-        return CheckpointProblem(name, f"{change}: {size} of {promised.bytes} bytes")
-    return CheckpointProblem(name, "changed: its sha256 is another") if _hash(path) != promised.sha256 else None
+        return f"{'truncated' if size < promised.bytes else 'grown'}: {size} of {promised.bytes} bytes"
+    return "changed: its sha256 is another" if _hash(path) != promised.sha256 else ""
 
 
 def _is_inside(name: str) -> bool:

@@ -6,6 +6,7 @@ were trained on differ in every part. Not covered then: a change of a few bytes 
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +29,7 @@ def digest_path(path: Path, *, whole: bool = False) -> str:
         whole: Read every byte of every file, however long that takes.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     if not path.is_dir():
         return _digest_file(path, whole=whole)
@@ -36,7 +37,10 @@ def digest_path(path: Path, *, whole: bool = False) -> str:
     for number, each in enumerate(_files_in(path)):
         if number == MOST_FILES and not whole:
             break
-        found.update(f"{each.relative_to(path)}\0{_digest_file(each, whole=whole)}\0".encode(errors="replace"))
+        content = ""  # of a link that leads nowhere, or a file that may not be read, only the name counts
+        with suppress(OSError):
+            content = _digest_file(each, whole=whole)
+        found.update(f"{each.relative_to(path)}\0{content}\0".encode(errors="replace"))
     return found.hexdigest()
 
 

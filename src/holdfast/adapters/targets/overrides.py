@@ -8,6 +8,7 @@ from holdfast.adapters.yaml.tree import value_of
 from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
 from holdfast.core.job.document import Document, Set
 from holdfast.core.job.scenario import SCENARIO_KEY
+from holdfast.core.job_file.secret_references import UNNAMED
 from holdfast.core.run.backends import BACKEND_KEY, LOCAL
 from holdfast.core.text.json_text import DEEPEST
 from holdfast.core.text.places import Place
@@ -16,19 +17,33 @@ PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(
     f"{PREFIX}{name}"
     for name in (
+        "ACCEPTED",
         "ATTEMPT",
+        "BASE",
         "CACHE",
+        "EVALUATION",
+        "EVENTS",
+        "EXPORT",
         "FAKE",
+        "FILES",
         "HUB_TIMEOUT_S",
+        "MCP_TOKEN",
         "PRICES",
         "PROCESSES",
         "REHEARSAL",
         "REHEARSAL_BARE",
         "RESUME",
+        "REWARD",
+        "ROWS",
         "RUN",
         "RUNS",
+        "SANDBOXED",
+        "SKIP",
         "STARTED",
+        "TIMEOUT",
+        "TRACE",
         "VIEWER",
+        "WEBHOOK",
     )
 )
 """Variables that holdfast itself reads or sets."""
@@ -84,7 +99,7 @@ def environment_edits(environ: Mapping[str, str]) -> tuple[Override, ...]:
     """
     keys = {name: key for name, key in ALIASES.items() if environ.get(name)}
     for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in NOT_KEYS and environ[name]:
+        if name.startswith(PREFIX) and not name.startswith(UNNAMED) and name not in NOT_KEYS and environ[name]:
             keys[name] = _spelled_key(name)
     return tuple(
         Override(Set(key, _parse_value(environ[name], name)), Place(name, origin=EXPORTED))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -18,6 +19,24 @@ from holdfast.core.text.json_text import parse_json
 POLL_S = 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class EndedCommand:
+    """How a command in the background ended.
+
+    Attributes:
+        exit_code: Its exit code.
+        error: The first error in its answer; empty if that has none, and None if there is no answer.
+    """
+
+    exit_code: int
+    error: str | None
+
+    @property
+    def because(self) -> str:
+        """Why it ended."""
+        return self.error or f"exit code {self.exit_code}"
+
+
 def send_to_background(run: Run, options: Sequence[str] = ()) -> None:
     """Start a supervisor in the background, and return once it supervises the run.
 
@@ -30,17 +49,17 @@ def send_to_background(run: Run, options: Sequence[str] = ()) -> None:
     """
     before, log = run.state(), run.folder / "supervisor.log"
     words = ("resume", run.name, "--runs", str(run.folder.parent), *options)
-    why = start_in_background(words, run.secrets, log, lambda: _is_under_way(run))
+    ended = start_in_background(words, run.secrets, log, lambda: _is_under_way(run))
     after = run.state()
-    if why is not None and (after == before or not after.stage.ended):
-        what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
+    if ended is not None and (after == before or not after.stage.ended):
+        what = f"the supervisor in the background ended before it supervised {run.name}: {ended.because}"
         raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
 
 
 def start_in_background(
     words: Sequence[str], variables: Mapping[str, str], log: Path, is_under_way: Callable[[], bool]
-) -> str | None:
-    """Start a command of holdfast in a session of its own; return why it has ended, None once it is under way.
+) -> EndedCommand | None:
+    """Start a command of holdfast in a session of its own; return how it has ended, None once it is under way.
 
     Args:
         words: The command.
@@ -55,16 +74,17 @@ def start_in_background(
         started = _start(words, variables, log, answer)
         while (code := started.poll()) is None and not is_under_way():
             SystemClock().sleep(POLL_S)
-        return None if code is None else _first_error(answer) or f"exit code {code}"
+        return None if code is None else EndedCommand(code, _first_error(answer))
 
 
-def _first_error(answer: BinaryIO) -> str:
-    """Return the first error in the answer of a supervisor; empty if it has none."""
+def _first_error(answer: BinaryIO) -> str | None:
+    """Return the first error in the answer of a command; empty if it has none, and None if it was killed or crashed."""
     answer.seek(0)
     try:
-        return str(parse_json(answer.read())["errors"][0]["what"])
-    except (ValueError, TypeError, LookupError):  # it was killed, or crashed
-        return ""
+        errors = parse_json(answer.read()).get("errors")
+        return str(errors[0]["what"]) if errors else ""
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
 
 
 def _is_under_way(run: Run) -> bool:

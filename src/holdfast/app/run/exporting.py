@@ -37,10 +37,10 @@ def export_final(
     """
     try:
         result = _export(folder, quantizations, heed, say)
+        write_whole(folder / RESULT, json.dumps(redacted_parts(to_json(result))))
     except HoldfastError as error:
         because = "; ".join(f"{each.what}; {each.fix}" for each in flatten(error))
         return ModelExported(at_s=SystemClock().now_s(), verdict="fail", because=because)
-    write_whole(folder / RESULT, json.dumps(redacted_parts(to_json(result))))
     return ModelExported(
         at_s=SystemClock().now_s(),
         verdict=result.verdict,
@@ -53,7 +53,7 @@ def export_final(
 def _export(
     folder: Path, quantizations: Sequence[str], heed: Callable[[], None], say: Callable[[str], None]
 ) -> ExportResult:
-    """Export the final model, in place of an export that failed.
+    """Export the final model, beside what an export that failed has left.
 
     Raises:
         HoldfastError: It cannot be exported.

@@ -1,14 +1,21 @@
 """Stopping a run from outside its supervisor. It imports little, so that a person who wants a run to stop does not wait."""
 
 import os
+from collections.abc import Callable
+from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.app.run.backends import attach_backend, require_backend
 from holdfast.app.run.runs import Run
+from holdfast.core.errors import UnreachableError
 from holdfast.core.run.event import RunScheduled, RunStage, Stopper, StopRequested
 from holdfast.core.run.run_state import RunState
 from holdfast.engine.run.answers import run_result
+from holdfast.engine.run.verdict import verdict
 from holdfast.results.run import RunResult
+
+PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Between calls of a service that cannot be reached."""
 
 
 def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> None:
@@ -19,13 +26,40 @@ def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> N
         state: Its state.
         by: Who asks.
         because: Why; empty if that follows from who it is.
+
+    Raises:
+        UnreachableError: The service cannot be reached. The request is recorded.
     """
     run.ledger.append(run.name, [StopRequested(at_s=SystemClock().now_s(), by=by, because=because)])
-    if state.current and state.current.id:
-        backend = attach_backend(state.current.backend)
+    current = run.state().current  # it may have been accepted meanwhile
+    if current and current.id:
+        backend = attach_backend(current.backend)
         asks_again = by is Stopper.PERSON and state.stop is Stopper.PERSON
         end = backend.kill if asks_again else backend.stop
-        end(state.current.id)
+        _reach(run.name, lambda: end(current.id))
+
+
+def _reach(run: str, call: Callable[[], None]) -> None:
+    """Call a service, and again while it cannot be reached.
+
+    Raises:
+        UnreachableError: It was never reached.
+    """
+    for pause_s in (*PAUSES_S, None):
+        try:
+            call()
+        except UnreachableError as error:
+            if pause_s is None:
+                fix = f"once the service answers: `holdfast stop {run}`; it ends the job at once, without a checkpoint"
+                raise UnreachableError(error.what, where=error.where, fix=fix) from error
+            SystemClock().sleep(pause_s)
+        else:
+            return
+
+
+def is_idle(state: RunState) -> bool:
+    """True of a run whose first or next attempt is still to start."""
+    return state.current is None or state.current.stage in {RunStage.FAILED, RunStage.CANCELLED}
 
 
 def unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
@@ -41,9 +75,11 @@ def unschedule(run: Run, scheduled: RunScheduled) -> RunResult:
 
 
 def cancel_unstarted(run: Run) -> RunResult:
-    """Close a run that was stopped before its first attempt, and return its result."""
+    """Close a run that was stopped before its first attempt, or between two, and return its result."""
     from holdfast.app.run.reporting import write_report  # most stops write none
 
-    run.close(RunStage.CANCELLED, "stopped before it was started")
+    state = run.state()
+    _, because = verdict(state, None) if state.current else (None, "stopped before it was started")
+    run.close(RunStage.CANCELLED, because)
     write_report(run)
     return run_result(run.name, run.state())

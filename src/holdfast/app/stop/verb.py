@@ -5,7 +5,7 @@ from holdfast.app.arguments import PathName
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_running_run
 from holdfast.app.run.runs import Run
-from holdfast.app.run.stopping import cancel_unstarted, request_stop, unschedule
+from holdfast.app.run.stopping import cancel_unstarted, is_idle, request_stop, unschedule
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.run.event import Stopper
@@ -32,15 +32,17 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     if state.stage.ended:
         raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
     request_stop(opened, state, Stopper.PERSON)
-    if state.current is None:
-        return _stop_unstarted(opened)
+    if is_idle(state) and (closed := _close_idle(opened)):
+        return closed
     return supervise_or_watch(opened, observer, detach=False)
 
 
-def _stop_unstarted(run: Run) -> RunResult:
-    """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
+def _close_idle(run: Run) -> RunResult | None:
+    """Close a run whose first or next attempt is still to start; None if another process supervises or has started it."""
     with supervising(run.folder) as mine:
         state = run.state()
-        if not mine:
-            return run_result(run.name, state)
+        if not mine and state.current is None:
+            return run_result(run.name, state)  # whoever prepares it closes it
+        if not mine or not is_idle(state):
+            return None
         return unschedule(run, state.scheduled) if state.scheduled else cancel_unstarted(run)

@@ -34,8 +34,7 @@ def run_in_background(file: StudyFile, folder: Path, options: StudyOptions) -> N
     ]
     words += ["--for", file.scenario] if file.scenario else []
     words += [word for code in options.despite for word in ("--despite", code)]
-    why = start_in_background(words, {}, folder / LOG, lambda: is_running_study(folder))
-    if why is not None and not why.startswith("exit code"):
-        raise BackendError(
-            f"the study in the background ended: {why}", where=str(folder / LOG), fix="correct this, and start it again"
-        )
+    ended = start_in_background(words, {}, folder / LOG, lambda: is_running_study(folder))
+    if ended is not None and ended.error != "":
+        what = f"the study in the background ended: {ended.because}"
+        raise BackendError(what, where=str(folder / LOG), fix="correct this, and start it again")

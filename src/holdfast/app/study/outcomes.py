@@ -17,6 +17,7 @@ from holdfast.core.run.run_state import RunState
 from holdfast.core.study.study import StudyMetric
 from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.run.progress import Progress, follow
+from holdfast.engine.run.spending import ran_s
 from holdfast.engine.study.measuring import metric_value
 
 UNKNOWN = "the cause is not known"
@@ -153,7 +154,7 @@ def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
         run=run.name,
         stage=state.stage,
         metrics=current.metrics if current else {},
-        seconds=found.progress.elapsed_s(run.counted_until_s(state)),
+        seconds=ran_s(state, run.counted_until_s(state)),
         is_refused=bool(state.refused_by),
         pruned=state.because if state.stage is RunStage.CANCELLED and state.stop is Stopper.STUDY else "",
         steps=current.steps if current else 0,

@@ -181,7 +181,7 @@ class StudyRequest:
         spending = Spending(self.prices)
         jobs = {each.content: each.job for each in self.trials}
         for content, outcome in {each.content: each for each in outcomes if each.run}.items():
-            if found[content].state.stage.ended:
+            if found[content].is_done:  # one that was interrupted is continued, and added then
                 spending.add(outcome.seconds, jobs[content])
         return spending
 

@@ -51,6 +51,7 @@ class AttemptState:
         phase: What the backend does with it, in words; empty if it runs.
         waiting: Whether it has not started yet, so that its timeout does not count.
         drains: Whether it has ended, and some of its output has not arrived. Nothing can stop or kill it any more.
+        timeout_s: Seconds that were left of the run's timeout when it started; None if it has all of it.
         running_s: Unix time since which it runs, as far as is known.
         ended_s: Unix time at which it ended, as far as is known; 0 before.
         reports: Number of the training process' events that were read.
@@ -84,6 +85,7 @@ class AttemptState:
     answer: Liveness = Liveness.UNKNOWN
     resume_from: str | None = None
     passed_over: tuple[str, ...] = ()
+    timeout_s: float | None = None
     exit_code: int | None = None
     because: str = ""
     phase: str = ""

@@ -106,6 +106,7 @@ class Starting:
     Attributes:
         resume_from: The checkpoint that it continues from; None if it begins anew.
         passed_over: Newer checkpoints that it cannot continue from, each with the reason.
+        timeout_s: Seconds that are left of the run's timeout, if attempts before it have used a part; None if none has.
     """
 
     at_s: float
@@ -113,6 +114,7 @@ class Starting:
     backend: str
     resume_from: str | None = None
     passed_over: tuple[str, ...] = ()
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -171,6 +171,7 @@ def _with_attempt(state: RunState, event: Starting) -> RunState:
         running_s=event.at_s,
         resume_from=event.resume_from,
         passed_over=event.passed_over,
+        timeout_s=event.timeout_s,
     )
     kept = tuple(old for old in state.attempts if old.number != event.attempt)
     return replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)

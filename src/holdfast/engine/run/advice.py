@@ -1,13 +1,15 @@
 """Commands that make sense in the current state of a run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from shlex import quote
 
-from holdfast.core.run.backends import BACKEND_KEY, DEFAULT_BACKEND
+from holdfast.core.run.backends import BACKEND_KEY, LOCAL
 from holdfast.core.run.event import RunStage
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.run_state import RunState
+from holdfast.core.run.training_event import PushStarted
 from holdfast.results.run import NextCommand
 
 CommandParts = tuple[str, str, str]
@@ -38,7 +40,7 @@ def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterat
         listed = f"holdfast runs --on {state.scheduled.backend}"
         yield "jobs", listed, "lists the jobs that it has started, and its next start"
         yield "remove", f"holdfast stop {run}", "removes the schedule"
-    elif state.attempts and supervised is False:
+    elif supervised is False:
         yield _resume(run)
     else:
         yield "watch", f"holdfast watch {run}", "shows its progress"
@@ -51,24 +53,23 @@ def _after_end(run: str, state: RunState) -> Iterable[CommandParts]:
         return (again,) if state.lacks_export else ()
     if pushes := _missing_pushes(state):
         return pushes
-    if not state.attempts:
+    if state.refused_by:
         again = ("try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed")
         return (again,)
     return _after_failure(run, state)
 
 
 def _missing_pushes(state: RunState) -> list[CommandParts]:
-    """Return the commands that upload what a failed run has pushed and is not there."""
-    if state.stage is not RunStage.FAILED:
+    """Return the commands that upload what a failed run of this machine has pushed and is not there."""
+    if state.stage is not RunStage.FAILED or state.current is None or state.current.backend != LOCAL.name:
         return []
-    lost = [each.repository for each in state.deliveries.values() if each.verdict == "missing"]
-    uploads = ((name, quote(_pushed_folder(state, name))) for name in lost)
-    return [("push it", f"hf upload {quote(name)} {folder}", "uploads what is missing") for name, folder in uploads]
+    lost = (state.pushes.get(name) for name, found in state.deliveries.items() if found.verdict == "missing")
+    return [("push it", _upload(push, push.folder), "uploads what is missing") for push in lost if push and push.folder]
 
 
-def _pushed_folder(state: RunState, repository: str) -> str:
-    push = state.pushes.get(repository)
-    return str((push and push.folder) or state.folder)
+def _upload(push: PushStarted, folder: str) -> str:
+    revision = ("--revision", push.revision) if push.revision else ()
+    return shlex.join(("hf", "upload", push.repository or "", folder, *revision))
 
 
 def _after_failure(run: str, state: RunState) -> Iterator[CommandParts]:
@@ -89,7 +90,7 @@ def _accept(run: str) -> tuple[str, str, str]:
 def command_to_try_again(about: RequestedJob, refused_by: str) -> str:
     """Return the command that shows whether a job that was refused is fixed.
 
-    A script is rehearsed for this machine, as `run` does: with an assumed GPU, it might pass.
+    A script takes no values of keys. If it runs on this machine, it is rehearsed for it, as `run` does: with an assumed GPU, it might pass.
 
     >>> command_to_try_again(RequestedJob(target="train.py", backend="local"), "rehearsal")
     'holdfast rehearse train.py --set where.backend=local'
@@ -97,14 +98,8 @@ def command_to_try_again(about: RequestedJob, refused_by: str) -> str:
     'holdfast check a.yaml --set train.max_steps=5'
     """
     verb = "rehearse" if refused_by == "rehearsal" else "check"
-    sets = about.sets if verb == "check" else _sets_with_backend(about)
+    here = (f"{BACKEND_KEY}={LOCAL.name}",) if about.backend == LOCAL.name and verb == "rehearse" else ()
+    sets = about.sets if about.method else here
     words = [about.target or "job.yaml", *chain.from_iterable(("--set", each) for each in sets)]
     own = ["--", *map(quote, about.arguments)] if about.arguments else []
     return " ".join(("holdfast", verb, *map(quote, words), *own))
-
-
-def _sets_with_backend(about: RequestedJob) -> Sequence[str]:
-    """Return the values that are set, with the backend of a script that is not among them."""
-    if about.method or any(each.startswith(BACKEND_KEY) for each in about.sets):
-        return about.sets
-    return (*about.sets, f"{BACKEND_KEY}={about.backend or DEFAULT_BACKEND.name}")

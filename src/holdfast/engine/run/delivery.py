@@ -57,7 +57,7 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
         return Delivery("missing", f"there is no {repository} on the Hub")
     if any(map(WEIGHTS.fullmatch, here)):
         return _compare(repository, here, there.files)
-    if not any(map(WEIGHTS.fullmatch, there.files)):
+    if not any(map(WEIGHTS.fullmatch, needed_files(there.files))):
         return Delivery("missing", f"{repository} holds no weights")
     if there.modified_s and there.modified_s < pushed_s - SKEW_S:
         return Delivery("missing", f"nothing was committed to {repository} since the push began")

@@ -180,6 +180,7 @@ class _Loop:
             backend=backend.capabilities.name,
             resume_from=attempt.resume_from,
             passed_over=attempt.passed_over,
+            timeout_s=start.timeout_s,
         )
         self._record(starting)
         self.catch_up()  # what goes wrong from here on belongs to this attempt

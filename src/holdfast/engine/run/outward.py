@@ -4,8 +4,9 @@ A push through an object of unknown origin cannot be resolved (`def finish(model
 source decide: whoever has to ask a person asks rather once too often.
 """
 
+import io
 import re
-from collections.abc import Iterator
+import tokenize
 from typing import Final
 
 PUSHES: Final = re.compile(
@@ -18,8 +19,6 @@ SUBMITS: Final = re.compile(
     r"\b(?:run_job|run_uv_job|create_scheduled_\w*job|create_inference_endpoint)\b|\bhf\s+jobs\b"
 )
 OFF: Final = re.compile(r"\bpush_to_hub[\"']?\s*[=:]\s*(?:False|None|false|no|off|null|0)\b")
-COMMENT: Final = re.compile(r"(?m)(?:^|\s)#.*$")
-IMPORT: Final = re.compile(r"(?m)^\s*(?:from\s+([\w.]+)\s+import\s+([\w, ]+)|import\s+([\w., ]+))")
 
 
 def may_push(source: str) -> bool:
@@ -29,24 +28,25 @@ def may_push(source: str) -> bool:
     True
     >>> may_push("SFTConfig(push_to_hub=False)  # no push_to_hub")
     False
+    >>> may_push("print('run #', 1); trainer.push_to_hub()")
+    True
     """
-    return bool(PUSHES.search(OFF.sub("", COMMENT.sub("", source))))
+    return bool(PUSHES.search(OFF.sub("", _without_comments(source))))
 
 
 def may_submit(source: str) -> bool:
     """True if a source has words of a job that it starts elsewhere."""
-    return bool(SUBMITS.search(COMMENT.sub("", source)))
+    return bool(SUBMITS.search(_without_comments(source)))
 
 
-def imported_names(source: str) -> Iterator[str]:
-    r"""Yield the names of the modules that a source may import, also of those that are relative.
-
-    >>> list(imported_names("import os, helper\nfrom .parts import a\nfrom . import b"))
-    ['os', 'helper', '.parts', '.parts.a', '.', '.b']
-    """
-    for module, names, plain in IMPORT.findall(source):
-        if module:
-            yield module
-            dot = "" if module.endswith(".") else "."
-            yield from (f"{module}{dot}{name.split()[0]}" for name in names.split(",") if name.split())
-        yield from (name.split()[0] for name in plain.split(",") if name.split())
+def _without_comments(source: str) -> str:
+    """Return a source without its comments; one that is no Python, as it is."""
+    lines = source.splitlines(keepends=True)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                (row, start), (_, end) = token.start, token.end
+                lines[row - 1] = lines[row - 1][:start] + lines[row - 1][end:]
+    except (tokenize.TokenError, SyntaxError):
+        return source
+    return "".join(lines)

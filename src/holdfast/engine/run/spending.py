@@ -46,6 +46,11 @@ def spent_usd(state: RunState, prices: Prices) -> float:
     return spent
 
 
+def ran_s(state: RunState, now_s: float) -> float:
+    """Return the seconds that the attempts of a run took; waiting for hardware does not count."""
+    return sum(_ran_s(attempt, now_s) for attempt in state.attempts)
+
+
 def is_used_up(state: RunState, budget: Budget | None) -> bool:
     """True if a run has cost as much as it may."""
     return budget is not None and spent_usd(state, budget.prices) >= budget.usd

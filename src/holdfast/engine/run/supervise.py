@@ -75,7 +75,9 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 
 def _train(state: RunState, limits: Limits) -> Flow:
     """Follow attempt after attempt, until one succeeds or no other is to be started."""
-    state = yield from _follow((yield from _take_up(state, limits)), limits)
+    state = yield from _take_up(state, limits)
+    limits = _limits_of_attempt(state, limits)
+    state = yield from _follow(state, limits)
     while failed_by_itself(state) and len(state.attempts) < limits.attempts:
         limits = _limits_left(state, limits)
         state = fold((yield FindCause(limits.attempts)), state)
@@ -179,6 +181,12 @@ def _grace_s(state: RunState, limits: Limits) -> float:
     return min(limits.grace_s, max(STALL_GRACE_S, saves.conspicuous_s if saves else 0.0))
 
 
+def _limits_of_attempt(state: RunState, limits: Limits) -> Limits:
+    """Return the limits of the newest attempt: another supervisor may have given it what was left of the timeout."""
+    current = _alive(state)
+    return limits if current is None or current.timeout_s is None else replace(limits, timeout_s=current.timeout_s)
+
+
 def _limits_left(state: RunState, limits: Limits) -> Limits:
     """Return the limits of what follows an attempt: all attempts that follow one another by themselves share one timeout."""
     if is_used_up(state, limits.budget):
@@ -210,7 +218,8 @@ def _take_up(state: RunState, limits: Limits) -> Flow:
     if current is None:
         return (yield from _start(state, Start(following, resume=bool(state.attempts))))
     if not current.id:  # perhaps it was accepted, has run and was killed since then
-        state = yield from _start(state, Start(current.number, resume=current.number > 1), stop=state.stop)
+        again = Start(current.number, resume=current.number > 1, timeout_s=current.timeout_s)
+        state = yield from _start(state, again, stop=state.stop)
         if _alive(state) is None:
             return state
     state = fold((yield Poll(limits.poll_s)), state)
