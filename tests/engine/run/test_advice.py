@@ -34,8 +34,8 @@ def pushed(backend: str, **push: str) -> list[Event]:
     ]
 
 
-def commands(*events: Event, supervised: bool | None = None) -> list[list[str]]:
-    return [shlex.split(each.command) for each in next_commands("a", fold([ASKED, *events]), supervised=supervised)]
+def commands(*events: Event) -> list[list[str]]:
+    return [shlex.split(each.command) for each in next_commands("a", fold([ASKED, *events]))]
 
 
 @pytest.mark.parametrize("revision", ["", "v2", "a branch"])
@@ -54,8 +54,7 @@ def test_what_does_not_lie_here_is_not_offered_to_upload(events: list[Event]) ->
 
 
 def test_a_run_without_an_attempt_goes_on_unless_it_was_refused() -> None:
-    """Its supervisor was killed, or a person stopped it: nothing was wrong with the job."""
-    assert commands(supervised=False) == [["holdfast", "resume", "a"]]
+    """A person stopped it: nothing was wrong with the job."""
     assert commands(Closed(at_s=1, stage=RunStage.CANCELLED)) == [["holdfast", "resume", "a"]]
     refused = Closed(at_s=1, stage=RunStage.FAILED, refused_by="check")
     assert commands(refused) == [["holdfast", "check", "job.yaml"]]

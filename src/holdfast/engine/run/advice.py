@@ -40,7 +40,7 @@ def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterat
         listed = f"holdfast runs --on {state.scheduled.backend}"
         yield "jobs", listed, "lists the jobs that it has started, and its next start"
         yield "remove", f"holdfast stop {run}", "removes the schedule"
-    elif supervised is False:
+    elif state.attempts and supervised is False:  # a run that is prepared has no supervisor yet
         yield _resume(run)
     else:
         yield "watch", f"holdfast watch {run}", "shows its progress"

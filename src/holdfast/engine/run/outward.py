@@ -30,6 +30,8 @@ def may_push(source: str) -> bool:
     False
     >>> may_push("print('run #', 1); trainer.push_to_hub()")
     True
+    >>> may_push("a = 1  # \x0c\n#\ntrainer.push_to_hub('me/x')  # \u2028")
+    True
     """
     return bool(PUSHES.search(OFF.sub("", _without_comments(source))))
 
@@ -41,7 +43,7 @@ def may_submit(source: str) -> bool:
 
 def _without_comments(source: str) -> str:
     """Return a source without its comments; one that is no Python, as it is."""
-    lines = source.splitlines(keepends=True)
+    lines = source.split("\n")  # as tokenize does: `splitlines` knows other ends of lines, too
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:
@@ -49,4 +51,4 @@ def _without_comments(source: str) -> str:
                 lines[row - 1] = lines[row - 1][:start] + lines[row - 1][end:]
     except (tokenize.TokenError, SyntaxError):
         return source
-    return "".join(lines)
+    return "\n".join(lines)
