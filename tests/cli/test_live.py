@@ -95,8 +95,8 @@ def test_plain_lines_tell_attempts_steps_evaluations_and_checkpoints() -> None:
         "attempt 1 on local",
         "loading libraries, data and model",
         "training 2.76 M parameters, 300 steps",
-        "step   5/300  loss 7.12  grad_norm 1.50  learning_rate 0.0009  4 min 30 s left",
-        "step  10/300  loss 8.90  100 tokens/s  4 min 30 s left",
+        "step   5/300  loss 7.12  grad_norm 1.50  learning_rate 0.0009  4 min 54 s left",
+        "step  10/300  loss 8.90  100 tokens/s  4 min 49 s left",
         "evaluation at step 10  eval_loss 3.50  eval_f1 0.250",
         "saved checkpoint-10  33.4 MB",
         "the model is that of checkpoint-10, the best by eval_f1 0.250",
@@ -150,7 +150,8 @@ def test_brackets_of_the_process_are_no_markup() -> None:
 
 def test_what_happened_before_is_taken_in_silently() -> None:
     """Whoever watches a run that goes on sees where it stands, and then what comes."""
-    history: list[Event] = [ASKED, *BEGUN, *(step(number) for number in range(1, 141))]
+    started = said("start", at_s=0, step=0, max_steps=300)
+    history: list[Event] = [ASKED, *BEGUN, started, *(step(number) for number in range(1, 141))]
 
     assert Terminal().shown(history, [step(141)]).splitlines() == [
         "training: step 140/300",
@@ -186,7 +187,8 @@ def test_a_terminal_shows_the_panel_and_the_bar_that_is_being_drawn() -> None:
     evaluated = said("evaluate", step=0, metrics={"eval_loss": 8.0})
     steps = [step(number, memory_bytes=914_000_000) for number in range(1, 101)]
     bar = b"\rMap:  50%|#####     | 50/100 [00:01<00:01, 50.0 examples/s]"
-    terminal.shown([ASKED], [*BEGUN, evaluated, *steps, said("evaluate", step=100, metrics={"eval_loss": 4.0})], bar)
+    last = said("evaluate", step=100, metrics={"eval_loss": 4.0})
+    terminal.shown([ASKED], [*BEGUN, said("start", at_s=0), evaluated, *steps, last], bar)
     shown = ESCAPE.sub("", terminal.file.getvalue())
 
     assert "Map:  50%|#####     | 50/100" in shown

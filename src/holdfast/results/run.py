@@ -325,7 +325,7 @@ class RunEffects(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         pushes: The repositories that it may push to.
-        backend: Where it runs; empty if a script does not say.
+        backend: Where it runs, if that may cost money; else empty.
         costs: Whether that, or a job that its source starts elsewhere, may cost money.
         digest: A hash of what decides what it does: its script, its arguments, and the sources and settings beside it.
         accepts: The settings that may differ from its checkpoint's because the call accepts that, a sentence each.

@@ -127,5 +127,6 @@ def test_versions_are_noted_when_training_begins(tmp_path: Path) -> None:
     path.write_text(resolved_yaml(JOB))
     note_versions(tmp_path, [stepped])
     assert path.read_text() == resolved_yaml(JOB)
-    note_versions(tmp_path, [started, stepped])
+    odd = Reported(at_s=1.0, attempt=1, said={"event": "start", "versions": None})
+    note_versions(tmp_path, [started, stepped, odd])
     assert path.read_text() == with_versions(resolved_yaml(JOB), {"trl": "1.16.0"})

@@ -73,6 +73,22 @@ def test_a_job_that_is_sent_elsewhere_costs(here: Path) -> None:
     assert effects_of_run("train.py").costs
     assert not effects_of_run("job.yaml").costs
     assert effects_of_run("job.yaml", set={"where.backend": "hf-jobs"}).costs
+    assert [
+        effects_of_run("train.py").backend,
+        effects_of_run("job.yaml").backend,
+        effects_of_run("job.yaml", set={"where.backend": "hf-jobs"}).backend,
+    ] == ["", "", "hf-jobs"]
+
+
+def test_a_folder_that_cannot_be_searched_is_passed_over(here: Path) -> None:
+    """Its own path is as long as a path may be, so that none in it can be asked for."""
+    (here / "job.yaml").write_text(JOB)
+    deep = here
+    while len(str(deep)) < 4090:
+        deep /= "a" * min(4094 - len(str(deep)), 200)
+        deep.mkdir()
+
+    assert effects_of_run("job.yaml").pushes == []
 
 
 def test_a_job_pushes_where_its_file_says(here: Path) -> None:

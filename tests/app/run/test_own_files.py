@@ -27,6 +27,9 @@ FILES = {
     "tiny/.cache/x": "not this",
     "jobs/beside.jsonl": "{}\n",
     "other.py": "",
+    ".env": "A=1",
+    "prod/.env.local": "A=2",
+    ".settings.json": "{}",
 }
 PACKAGE = {"helper.py", "parts/__init__.py", "parts/deep.py", "parts/near.py", "parts/inner/__init__.py"}
 LAST = {"parts/inner/last.py", "prompts.txt"}
@@ -45,6 +48,11 @@ CASES = {
     "a model of the Hub": (f"{MODEL}('acme/tiny')", [], set[str]()),
     "a file in an argument": ("import sys", ["--rows", "rows.jsonl"], {"rows.jsonl"}),
     "a file that any call opens": ("open('./prompts.txt')", [], {"prompts.txt"}),
+    "no file of secrets": (
+        "open('.env'), open('prod/.env.local'), open('.settings.json')",
+        ["--env", ".env"],
+        {".settings.json"},
+    ),
     "nothing": ("print('/etc/hostname', '', 'a\\0b', 'parts')", [], set[str]()),
 }
 JOB = "method: grpo\nmodel: ./tiny\ndataset: beside.jsonl\nrewards: [helper.py:deep]\n"

@@ -49,6 +49,14 @@ def test_what_is_set_goes_before_the_header(script: str) -> None:
     assert placed.sets == ("train.max_steps=3",)
 
 
+@pytest.mark.parametrize("hours", [(1, 2, 1), (2, 1, 2), (1, 1, 2)])
+def test_the_last_of_several_overrides_holds(script: str, hours: tuple[int, ...]) -> None:
+    """Also one that says what an earlier one said."""
+    placed = read_placement(script, [f"where.timeout={each}h" for each in hours])
+
+    assert placed.where.timeout_s == hours[-1] * 3600
+
+
 def test_on_this_machine_the_header_says_nothing(script: str) -> None:
     assert not read_placement(script, []).is_elsewhere
     assert read_placement("job.yaml", [ON]).sets == (ON,)

@@ -6,8 +6,9 @@ import jsonschema
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import GroupedError, flatten
-from holdfast.core.study.study import Study, parse_study, study_keys, study_schema
+from holdfast.core.study.study import Study, StudyMetric, parse_study, study_keys, study_schema
 
 GOOD = """\
 job: job.yaml
@@ -54,6 +55,13 @@ paralel: 2
         assert what in whats
     for fix in ("`job`", "`random.values.train.x.choice`", "`budget.hours`", "`parallel`", "[0.001]"):
         assert fix in fixes
+
+
+@pytest.mark.parametrize("before", ["", "eval_"])
+@pytest.mark.parametrize("name", METRICS)
+def test_the_direction_of_our_own_metrics_is_known(name: str, before: str) -> None:
+    """A study that compares by one needs no `direction`."""
+    assert StudyMetric(name=f"{before}{name}").lower_is_better is METRICS[name].lower_is_better
 
 
 @pytest.mark.parametrize(

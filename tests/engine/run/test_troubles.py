@@ -186,7 +186,7 @@ def test_a_healthy_training_shows_no_sign(seed: int) -> None:
         (2000, None, 1, 10, ""),
         (150, 3, 2, 20, "2 more checkpoints"),
         (150, 3, 3, 30, ""),  # one more, then one is deleted for each
-        (50, 3, 3, 30, "1 more checkpoint of"),
+        (50, 3, 3, 30, "1 more checkpoint of 105 MB is to be kept"),
         (50, 3, 4, 40, ""),  # one is about to be deleted
         (50, None, 12, 120, ""),  # the last one
         (None, None, 1, 10, ""),

@@ -11,40 +11,45 @@ from holdfast.core.study.study import StudyMetric
 from holdfast.engine.study.measuring import metric_value
 from holdfast.results.evaluate import EvaluateResult, EvaluationFigure
 
+BEST = {"load_best_model_at_end": True, "metric_for_best_model": "loss"}
 
-def events(config: dict[str, Any], losses: list[float]) -> list[Event]:
-    """The events of a run that evaluates after each step."""
-    said: list[dict[str, Any]] = [{"event": "start", "step": 0, "config": config}]
+
+def events(losses: list[float], *more: dict[str, Any]) -> list[Event]:
+    """The events of a run that evaluates after each step, and reports more at its end."""
+    said: list[dict[str, Any]] = [{"event": "start", "step": 0, "config": BEST}]
     for step, loss in enumerate(losses, start=1):
         said.append({"event": "step", "step": step, "loss": loss + 1})
         said.append({"event": "evaluate", "step": step, "metrics": {"eval_loss": loss, "eval_accuracy": 1 - loss}})
     return [
         RunRequested(at_s=0, folder="r"),
         Starting(at_s=0, attempt=1, backend="local"),
-        *(Reported(at_s=1, attempt=1, said=each) for each in said),
+        *(Reported(at_s=1, attempt=1, said=each) for each in (*said, *more)),
     ]
 
 
-BEST = {"load_best_model_at_end": True, "metric_for_best_model": "loss"}
+def loaded(step: int, metric: str, value: float | None = None) -> dict[str, Any]:
+    """What the trainer reports of the best checkpoint."""
+    return {"event": "best", "step": 3, "checkpoint": f"/out/checkpoint-{step}", "metric": metric, "value": value}
 
 
 @pytest.mark.parametrize(
-    ("metric", "config", "value"),
+    ("metric", "best", "value"),
     [
-        ("eval_loss", {}, 0.5),
-        ("eval_loss", BEST, 0.25),
-        ("eval_loss", {**BEST, "metric_for_best_model": "eval_loss"}, 0.25),
-        ("eval_accuracy", BEST, 0.5),
-        ("eval_accuracy", {**BEST, "metric_for_best_model": "accuracy"}, 0.75),
-        ("train_loss", {}, 1.5),
-        ("eval_other_loss", {}, None),
+        ("eval_loss", [], 0.5),  # no checkpoint was saved at the best evaluation: the last model is left
+        ("eval_loss", [loaded(2, "loss", 0.25)], 0.25),
+        ("eval_loss", [loaded(1, "eval_accuracy", 0.25)], 0.75),
+        ("eval_accuracy", [loaded(2, "loss", 0.25)], 0.75),
+        ("eval_loss", [loaded(9, "eval_loss", 0.125)], 0.125),  # its evaluation was not read
+        ("eval_loss", [loaded(9, "accuracy", 0.125)], 0.5),
+        ("train_loss", [], 1.5),
+        ("eval_other_loss", [], None),
     ],
 )
-def test_the_last_value_counts_or_the_best_if_that_model_is_kept(
-    metric: str, config: dict[str, Any], value: float | None
+def test_the_last_value_counts_or_that_of_the_checkpoint_which_was_loaded(
+    metric: str, best: list[dict[str, Any]], value: float | None
 ) -> None:
     """The trainer's own name for `eval_loss` may be `loss`."""
-    run = events(config, [0.75, 0.25, 0.5])
+    run = events([0.75, 0.25, 0.5], *best)
 
     assert metric_value(StudyMetric(name=metric), fold(run), run, []) == value
 

@@ -107,7 +107,8 @@ class GuardedProcess:
         except OSError as error:
             raise BackendError(str(error), where=words[0], fix="check free memory and processes (ulimit -u)") from error
         except subprocess.CalledProcessError as error:
-            what = f"the attempt's guard failed: {error.stderr.decode(errors='replace').strip().splitlines()[-1:]}"
+            last = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            what = f"the attempt's guard failed: {last or error}"
             raise BackendError(what, where=str(self.folder), fix="check that the folder can be written") from error
 
     def stop(self) -> None:

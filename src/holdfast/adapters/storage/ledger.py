@@ -289,7 +289,7 @@ class Ledger:
         except sqlite3.DatabaseError as error:
             raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=_fix(error)) from error
         except OSError as error:
-            what = f"the runs folder cannot be written: {error.strerror}"
+            what = f"the runs folder cannot be read or written: {error.strerror}"
             fix = "free some disk space, or choose another folder with --runs"
             raise LedgerError(what, where=str(self._folder), fix=fix) from error
 

@@ -15,7 +15,8 @@ from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
 from holdfast.core.evaluation import is_task_path
 from holdfast.core.job_file.job import Evaluation, Job
-from holdfast.core.run.event import Event, Reported
+from holdfast.core.run.event import Event, training_events
+from holdfast.core.run.training_event import TrainingStarted
 
 RESOLVED_JOB_FILE: Final = "job.resolved.yaml"
 
@@ -133,7 +134,7 @@ def with_versions(text: str, versions: Mapping[str, str]) -> str:
 def note_versions(folder: Path, events: Sequence[Event]) -> None:
     """Tell the versions of an attempt that has begun to train in the run's resolved job file, if the run has one."""
     path = folder / RESOLVED_JOB_FILE
-    begun = [each.said for each in events if isinstance(each, Reported) and each.said.get("event") == "start"]
+    begun = [*training_events(events, TrainingStarted)]
     if begun and path.is_file():
         with suppress(OSError, LedgerError):  # a full disk is reported by what cannot do without it
-            write_redacted(path, with_versions(read_foreign_text(path), begun[-1].get("versions", {})))
+            write_redacted(path, with_versions(read_foreign_text(path), begun[-1].versions))

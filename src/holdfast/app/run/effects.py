@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -10,7 +11,7 @@ from typing import Final
 
 from msgspec import structs
 
-from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import is_folder, is_there, read_foreign, read_foreign_text
 from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
@@ -81,7 +82,8 @@ def _effects_of_next_attempt(opened: Run) -> RunEffects:
     if state.about.method:  # the script of a job pushes as its job file says
         pushes = (state.about.pushed,) if state.about.pushed else ()
         digest = _digest([plan.script, *pushes], folder)
-        return RunEffects(pushes=pushes, backend=plan.backend, costs=_costs(plan.backend), digest=digest)
+        costs = _costs(plan.backend)
+        return RunEffects(pushes=pushes, backend=plan.backend if costs else "", costs=costs, digest=digest)
     read = read_target(request.target, arguments=plan.arguments, text=plan.script)
     return _effects(read, plan.backend, folder, [plan.script, opened.name, *plan.arguments])
 
@@ -92,7 +94,7 @@ def _effects(read: Target, backend: str, folder: Path, words: Iterable[str]) -> 
     hidden = [UNNAMED] if not named and any(map(may_push, sources)) else []
     return RunEffects(
         pushes=[*named, *hidden],
-        backend=backend,
+        backend=backend if _costs(backend) else "",
         costs=_costs(backend) or any(map(may_submit, sources)),
         digest=_digest([*words, backend], folder),
     )
@@ -146,19 +148,18 @@ def _walk_settings(folder: Path) -> Iterator[Path]:
 
 def _is_source_folder(path: Path) -> bool:
     """True of a folder that is neither a runs folder nor made by a package manager."""
-    return path.is_dir() and not (path / "ledger.sqlite").exists() and path.name != "node_modules"
+    return is_folder(path) and not is_there(path / "ledger.sqlite") and path.name != "node_modules"
 
 
 def _is_setting(path: Path) -> bool:
-    return path.suffix in SETTINGS and path.is_file() and path.stat().st_size <= MOST_BYTES
+    with suppress(OSError):
+        return path.suffix in SETTINGS and path.is_file() and path.stat().st_size <= MOST_BYTES
+    return False
 
 
-def _entries(folder: Path) -> Iterator[Path]:
-    """Yield what is in a folder: no links, and nothing that is hidden or made by Python."""
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if not path.name.startswith((".", "__pycache__")) and not path.is_symlink():
-            yield path
+def _entries(folder: Path) -> list[Path]:
+    """Return what is in a folder: no links, nothing that is hidden or made by Python, and nothing of a folder that may not be read."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        own = (each for each in entries if not each.name.startswith((".", "__pycache__")) and not each.is_symlink())
+        return sorted(Path(each.path) for each in own)
+    return []

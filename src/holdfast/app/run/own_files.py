@@ -5,6 +5,7 @@ Not covered: paths that are computed at run time; they are not seen, as in `open
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -24,6 +25,8 @@ from holdfast.engine.script.carried_files import referred_files
 MOST_FILES: Final = 10_000
 MOST_BYTES: Final = 5 << 30
 """What one run may send. It is sent once, and read by each attempt."""
+SECRET: Final = re.compile(r"\.env(\..*)?|\.netrc|\.pypirc|\.git-credentials")
+"""Names of files of secrets: what they hold is sent by `environment.secrets` alone."""
 WHERE: Final = "the files beside the script"
 
 
@@ -60,7 +63,8 @@ def _needed_paths(
     documents, sources = _documents(plan, target), _own_sources(plan, target)
     modules = list(chain.from_iterable(own_modules(source, script) for source in sources))
     yield from modules
-    for name in named_files([*sources, *map(read_foreign_text, modules)], arguments, root):
+    names = named_files([*sources, *map(read_foreign_text, modules)], arguments, root)
+    for name in (each for each in names if not SECRET.fullmatch(Path(each).name)):
         _require_relative(name, root)
         yield root / name
     for document in documents:

@@ -3,7 +3,7 @@
 Source of the header: `[tool.hf-jobs]` as `hf jobs uv run` of huggingface_hub 2.4 reads it (`cli/_uv_script_header.py`).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -63,13 +63,13 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
         UsageError: An override, or a key of the header, is wrong.
     """
     sets = tuple(sets)
-    edits = {text: parse_set(text).edit for text in sets}
+    edits = [(text, parse_set(text).edit) for text in sets]
     if target_kind(path) is not TargetKind.SCRIPT:
         return Placement(sets=sets)
-    backend = _backend(edits.values())
+    backend = _backend(edit for _, edit in edits)
     values: dict[str, Any] = _header_values(path) if backend == HF_JOBS.name else {}
     left = list[str]()
-    for text, edit in edits.items():
+    for text, edit in edits:
         if _is_placement(edit.key, backend):
             _put(values, tuple(edit.key.split(".")), edit.value)
         else:
@@ -77,7 +77,7 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
     return _placement(values, tuple(left))
 
 
-def _backend(edits: Collection[Set]) -> Any:
+def _backend(edits: Iterable[Set]) -> Any:
     """Return the backend that the last override names, else the default one."""
     named = [edit.value for edit in edits if edit.key == BACKEND_KEY]
     return named[-1] if named else DEFAULT_BACKEND.name

@@ -48,7 +48,10 @@ def require_reachable(request: RunRequest, plan: Plan) -> None:
     """
     if not capabilities_of(plan.backend).shares_files:
         fix = "run on a backend that shares files with this machine, such as `local`"
-        raise UsageError(f"attempts on {plan.backend} do not find a checkpoint of this machine", where=OPTION, fix=fix)
+        what = (
+            f"attempts on {plan.backend} cannot read files of this machine, where the checkpoint is or is downloaded to"
+        )
+        raise UsageError(what, where=OPTION, fix=fix)
     if request.offline and request.resume_from.startswith(HUB):
         fix = "leave out --offline, or name a folder"
         raise UsageError("the checkpoint is on the Hub, which --offline leaves alone", where=OPTION, fix=fix)

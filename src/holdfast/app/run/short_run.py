@@ -19,6 +19,7 @@ from holdfast.engine.run.short_run import SUFFIX, short_run_overrides
 from holdfast.results.run import RunResult
 
 NOT_STARTED: Final = "The short run did not succeed, so the job was not started."
+GOES_ON: Final = "The short run goes on in the background, and the job was not started."
 
 
 def start_after_short_run(
@@ -44,7 +45,8 @@ def start_after_short_run(
     """
     short = _try_job(request, path, job, runs, observer)
     if short.exit_code or short.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
-        return structs.replace(short, summary=f"{NOT_STARTED} {short.summary or short.because}")
+        said = NOT_STARTED if short.stage.ended else GOES_ON
+        return structs.replace(short, summary=f"{said} {short.summary or short.because}")
     observer.on_short_run(f"{short.run} succeeded. {short.summary or ''}".rstrip())
     return structs.replace(start(), short_run=short.run)
 

@@ -7,6 +7,7 @@ import click
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ordered_display import OrderedDisplay
 from holdfast.core.study.trial import Trial, TrialOutcome
+from holdfast.engine.study.answers import trial_stage
 from holdfast.engine.study.headline import describe_remaining, spell_settings
 from holdfast.engine.units import render_counted, render_duration, render_number
 from holdfast.results.study import StudyEstimate
@@ -52,8 +53,7 @@ class StudyDisplay(OrderedDisplay):
         """Show the end of a trial."""
         del left
         self._ended += 1
-        stage = outcome.stage.value if outcome.stage and not outcome.is_refused else "refused"
-        stage = "pruned" if outcome.pruned else stage
+        stage = trial_stage(outcome)
         because = outcome.pruned or outcome.because or stage
         result = f" {render_number(outcome.value)}" if outcome.value is not None else f": {because}"
         took = f" in {render_duration(outcome.seconds)}" if outcome.seconds else ""

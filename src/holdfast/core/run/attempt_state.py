@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from signal import SIGINT, SIGKILL, SIGTERM
+from statistics import median
 from typing import Final
 
+from holdfast.core.plan.estimate import Interval
 from holdfast.core.run.course import Course, follow_course
 from holdfast.core.run.event import (
     AttemptEvent,
@@ -36,8 +38,8 @@ from holdfast.core.run.training_event import (
 from holdfast.core.run.trouble import Trouble
 from holdfast.core.run.usage import MachineUsage
 
-ENDED_FROM_OUTSIDE: Final = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
-"""Exit codes of a process that was stopped or killed."""
+ENDED_FROM_OUTSIDE: Final = frozenset(code for signal in (SIGINT, SIGTERM, SIGKILL) for code in (-signal, 128 + signal))
+"""Exit codes of a process that was stopped or killed, as its parent has them and as a shell has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,14 @@ class AttemptState:
     idle_s: float = 0.0
     troubles: tuple[Trouble, ...] = ()
     usage: MachineUsage | None = None
+
+
+def remaining(attempt: AttemptState, now_s: float) -> Interval | None:
+    """Return the seconds until the last step of an attempt that trains; None while that is not known."""
+    if attempt.stage is not RunStage.RUNNING or not attempt.max_steps:
+        return None
+    newest_s = median(attempt.course.seconds) if attempt.course.seconds else None
+    return attempt.pace.remaining(attempt.max_steps, now_s, newest_s)
 
 
 def advance_attempt(attempt: AttemptState, event: AttemptEvent, reported: TrainingEvent | None) -> AttemptState:

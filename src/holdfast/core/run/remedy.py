@@ -1,7 +1,9 @@
 """Remedies: what is changed in a job, after a failure of known cause, so that its run can go on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from json import dumps
+from shlex import quote
 from typing import Any, Final, Literal
 
 Permission = Literal[
@@ -69,12 +71,12 @@ class AppliedRemedy:
         return "; ".join(self._parts())
 
     def undo(self) -> str:
-        """Return the overrides that a command takes to undo it; empty if no key was changed.
+        r"""Return the overrides that a command takes to undo it, for a shell; empty if no key was changed.
 
         >>> AppliedRemedy(because="", changes=(SettingChange(key="train.optim", before="a", after="b"),)).undo()
-        '--set train.optim=a'
+        '--set \'train.optim="a"\''
         """
-        return " ".join(f"--set {each.key}={_as_yaml(each.before)}" for each in self.changes)
+        return " ".join(f"--set {quote(f'{each.key}={dumps(each.before, default=str)}')}" for each in self.changes)
 
     def _parts(self) -> Iterator[str]:
         yield from map(str, self.changes)
@@ -85,16 +87,3 @@ class AppliedRemedy:
             )
         if self.resumes_until == 0:
             yield "training starts over"
-
-
-def _as_yaml(value: Any) -> str:
-    """Return a plain value as `--set` reads it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case Mapping():
-            return "{" + ", ".join(f"{name}: {_as_yaml(each)}" for name, each in value.items()) + "}"
-        case _:
-            return str(value)

@@ -10,8 +10,10 @@ from holdfast.core.text.nearest import suggest_one
 WORDS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@yearly", "@annually")
 FIELDS: Final = (5, 6)
 """Numbers of fields of cron: some clocks count seconds too, which is left to the backend."""
-FIELD: Final = re.compile(r"[0-9A-Za-z*?/,#-]+")
-"""Characters of a field. What they mean together is left to the backend."""
+FIELD: Final = re.compile(
+    r"(?:[0-9*?/,#LW-]|sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)+", re.IGNORECASE
+)
+"""Characters and names of a field. What they mean together is left to the backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class JobSchedule:
     """A schedule that a backend keeps.
 
     Attributes:
-        times: When jobs start: `@daily`, or five fields of cron.
+        times: When jobs start: `@daily`, or fields of cron.
         id: Where the backend has it, which is known before it is created.
     """
 
@@ -30,7 +32,7 @@ class JobSchedule:
 def is_cron(text: str) -> bool:
     """True of a text that looks like fields of cron.
 
-    >>> is_cron("0 9 * * 1-5"), is_cron("*/5 * * * MON#2"), is_cron("every day at 9")
+    >>> is_cron("0 9 * * 1-5"), is_cron("*/5 * * * MON#2"), is_cron("every monday at nine am")
     (True, True, False)
     """
     fields = text.split()
@@ -41,7 +43,7 @@ def parse_times(text: str) -> str:
     """Return the times of a schedule as a backend takes them.
 
     Raises:
-        UsageError: The text is neither a word nor five fields.
+        UsageError: The text is neither a word nor fields of cron.
 
     >>> parse_times("@Daily "), parse_times("0  9 * * 1-5")
     ('@daily', '0 9 * * 1-5')

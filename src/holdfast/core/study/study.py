@@ -23,7 +23,8 @@ TrialSettings = dict[str, Any]
 LOWER_IS_BETTER: Final = ("loss", "perplexity", "_error")
 """Ends of the names of metrics of which less is better."""
 HIGHER_IS_BETTER: Final = (
-    *("accuracy", "accuracies", "reward", "margins", "exact_match", "normalized_match", "contains", "f1", "macro_f1"),
+    *("accuracy", "accuracies", "acc", "acc_norm", "reward", "margin", "margins", "f1", "macro_f1"),
+    *("exact_match", "normalized_match", "number_match", "contains", "json_valid", "json_equal"),
     *("rouge1", "rougeL", "bleu", "chrf"),
 )
 """Ends of the names of metrics of which more is better."""

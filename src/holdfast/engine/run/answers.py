@@ -1,16 +1,16 @@
 """Results about runs and checkpoints, made from their states."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import median
 from typing import Literal
 
 from msgspec import UNSET, convert, structs
 
+from holdfast.core.run.attempt_state import AttemptState, remaining
 from holdfast.core.run.checkpoint import CheckpointIntegrity
 from holdfast.core.run.event import Delivered, Diagnosed, ModelEvaluated, ModelExported, RunStage
 from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run.requested_job import RequestedRun
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import BestLoaded, Resumed
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
@@ -88,17 +88,9 @@ def remaining_time(state: RunState, now_s: float, *, supervised: bool) -> Estima
         supervised: Whether a process supervises it; otherwise it is not known whether it still trains.
     """
     attempt = state.current
-    if (
-        not supervised
-        or state.stage.ended
-        or state.stop
-        or attempt is None
-        or attempt.stage is not RunStage.RUNNING
-        or not attempt.max_steps
-    ):
+    if not supervised or state.stage.ended or state.stop or attempt is None:
         return None
-    newest = median(attempt.course.seconds) if attempt.course.seconds else None
-    found = attempt.pace.remaining(attempt.max_steps, now_s, newest)
+    found = remaining(attempt, now_s)
     return EstimateRange(value=found.value, low=found.low, high=found.high) if found else None
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from holdfast.core.run.attempt_state import AttemptState, remaining
 from holdfast.core.run.event import Event, Liveness, Polled, Reported, Starting
-from holdfast.core.run.run_state import AttemptState, RunState, advance
+from holdfast.core.run.run_state import RunState, advance
 from holdfast.core.run.training_event import (
     CheckpointSaved,
     Evaluated,
@@ -112,12 +113,9 @@ class Progress:
         return self.spent_s + max(now_s - self.attempt.started_s, 0.0)
 
     def left_s(self, now_s: float) -> float | None:
-        """Seconds until the last step at the recent speed; None while that is not known."""
-        speed = self.steps_per_s
-        if not speed or self.max_steps is None or self.state.stage.ended:
-            return None
-        since_mark_s = max(now_s - self.recent[-1].at_s, 0.0)
-        return max((self.max_steps - self.recent[-1].step) / speed - since_mark_s, 0.0)
+        """Seconds until the last step; None while that is not known."""
+        left = remaining(self.attempt, now_s) if self.attempt and not self.state.stage.ended else None
+        return left.value if left else None
 
 
 def follow(events: Iterable[Event], progress: Progress | None = None) -> Progress:

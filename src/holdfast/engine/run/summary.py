@@ -70,6 +70,8 @@ def _sentence(progress: Progress, took: str) -> str:
             return f"Trained {done} in {took}, start-up included{', stopped early as asked' if early else ''}"
         case RunStage.FAILED | RunStage.CANCELLED:
             return f"{state.stage.value.capitalize()} after {took}: {state.because}"
+        case RunStage.QUEUED:
+            return f"Not training: {progress.phase}, {took} so far"
         case _:
             return f"Still running: {done} in {took}{_what_is_not_over(progress)}"
 

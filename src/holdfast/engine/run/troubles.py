@@ -157,7 +157,8 @@ def _disk_fills(course: Course, _done: float) -> str:
         return ""
     each, free = render_bytes(saved.bytes), render_bytes(saved.free_bytes)
     more = "1 more checkpoint" if coming == 1 else f"{coming} more checkpoints"
-    return f"the disk fills up: {more} of {each} are to be kept (`save_total_limit`), and {free} are free"
+    verb = "is" if coming == 1 else "are"
+    return f"the disk fills up: {more} of {each} {verb} to be kept (`save_total_limit`), and {free} are free"
 
 
 SIGNS: Final[dict[TroubleKind, Callable[[Course, float], str]]] = {

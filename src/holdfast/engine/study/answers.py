@@ -160,7 +160,7 @@ def _trial(outcome: TrialOutcome) -> StudyTrialResult:
         seed=outcome.trial.seed,
         content=outcome.content,
         run=outcome.run or None,
-        stage=_stage(outcome),
+        stage=trial_stage(outcome),
         value=outcome.value,
         metrics=outcome.metrics,
         elapsed_s=round(outcome.seconds, 3),
@@ -168,7 +168,8 @@ def _trial(outcome: TrialOutcome) -> StudyTrialResult:
     )
 
 
-def _stage(outcome: TrialOutcome) -> TrialStage:
+def trial_stage(outcome: TrialOutcome) -> TrialStage:
+    """Return the stage of a trial, in a word."""
     if outcome.is_refused:
         return "refused"
     if outcome.stage is None:

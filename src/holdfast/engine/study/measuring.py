@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
 
-from holdfast.core.run.event import Event, training_events
+from holdfast.core.run.attempt_state import AttemptState
+from holdfast.core.run.event import Event
 from holdfast.core.run.run_state import RunState
-from holdfast.core.run.training_event import TrainingStarted
 from holdfast.core.study.study import StudyMetric
-from holdfast.engine.report.curves import gather_curves
+from holdfast.engine.report.curves import Point, gather_curves
+from holdfast.engine.report.tables import checkpoint_step
 from holdfast.results.evaluate import EvaluateResult
 
 PREFIX = "eval_"
@@ -19,7 +20,7 @@ def metric_value(
 ) -> float | None:
     """Return the metric of the model that a run has left; None if the run did not write it.
 
-    Of a metric that the trainer logs, this is the last value, or the best if the trainer loaded the best checkpoint by that metric.
+    Of a metric of the trainer's evaluations, this is the last value, or that of the checkpoint which the trainer loaded at the end.
 
     Args:
         metric: The metric.
@@ -31,8 +32,8 @@ def metric_value(
         return fmean(measured)
     curve = gather_curves(events).get(metric.name)
     if curve and curve.points and metric.name.startswith(PREFIX):
-        values = [value for _, value in curve.points]
-        return _best(metric, values) if _loads_best(metric, events) else values[-1]
+        loaded = _loaded_value(metric, state.current, curve.points)
+        return curve.points[-1][1] if loaded is None else loaded
     return _last_logged(metric, state)
 
 
@@ -48,10 +49,6 @@ def _measured(metric: StudyMetric, evaluations: Sequence[EvaluateResult]) -> lis
     return [each.value for each in own if each.value is not None and _is_of(metric, each.dataset)]
 
 
-def _best(metric: StudyMetric, values: Sequence[float]) -> float:
-    return min(values) if metric.lower_is_better else max(values)
-
-
 def _is_of(metric: StudyMetric, dataset: str) -> bool:
     """True if a figure is of the dataset that the metric names; the figure may have its whole path."""
     return (
@@ -59,8 +56,11 @@ def _is_of(metric: StudyMetric, dataset: str) -> bool:
     )
 
 
-def _loads_best(metric: StudyMetric, events: Sequence[Event]) -> bool:
-    """True if the trainer loads the checkpoint that is the best by the metric. Its own name for `eval_loss` may be `loss`."""
-    config = next(training_events(reversed(events), TrainingStarted), TrainingStarted()).config
-    named = str(config.get("metric_for_best_model") or "")
-    return bool(config.get("load_best_model_at_end")) and named in (metric.name, metric.name.removeprefix(PREFIX))
+def _loaded_value(metric: StudyMetric, attempt: AttemptState | None, points: Sequence[Point]) -> float | None:
+    """Return the metric of the checkpoint that an attempt loaded at its end; None if it loaded none, or that was not measured."""
+    best = attempt.best if attempt else None
+    if best is None:
+        return None
+    step = checkpoint_step(best.checkpoint)
+    named = best.value if best.metric in (metric.name, metric.name.removeprefix(PREFIX)) else None
+    return next((value for at, value in points if at == step), named)
