@@ -327,6 +327,19 @@ def test_an_agent_asks_before_a_study_costs_money(quick: QuickStudy) -> None:
     assert not effects_of_study(quick.file, show=True).costs
 
 
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [("rewards", [["quiet.py:f"], ["pushing.py:f"]]), ("dataset.map", ["quiet.py:f", "pushing.py:f"])],
+)
+def test_each_function_that_a_study_varies_is_looked_at(quick: QuickStudy, key: str, values: list[object]) -> None:
+    """The second one pushes."""
+    (quick.file.parent / "quiet.py").write_text("def f(rows):\n    return rows\n")
+    (quick.file.parent / "pushing.py").write_text("def f(rows):\n    api.upload_folder(folder_path='.')\n")
+    quick.write(grid={key: values})
+
+    assert effects_of_study(quick.file).pushes
+
+
 @pytest.mark.parametrize("backend", ["fake", "hf-jobs"])
 def test_a_study_named_by_its_whole_path_can_run_elsewhere(quick: QuickStudy, backend: str) -> None:
     """Its data are named from the current folder, as another machine will have them."""

@@ -11,8 +11,8 @@ from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study.expansion import extreme_trials
 from holdfast.results.run import RunEffects
 
-OUTWARD = ("where", "output", "method")
-"""Parts of a job that decide where it runs, and what it pushes."""
+OUTWARD = ("where", "output", "method", "rewards", "dataset.map", "samples.metric", "evaluate")
+"""Parts of a job that decide where it runs, and what it pushes: also by the functions that it names."""
 
 
 def effects_of_study(study: PathName, *, show: bool = False, dry_run: bool = False) -> RunEffects:
@@ -34,14 +34,14 @@ def _together(file: StudyFile, effects: Sequence[RunEffects]) -> RunEffects:
     basis = [file.document.text, *(each.digest for each in effects)]
     return RunEffects(
         pushes=sorted({name for each in effects for name in each.pushes}),
-        backend=(costly or effects)[0].backend,
+        backend=", ".join(sorted({each.backend for each in costly if each.backend})),
         costs=bool(costly),
         digest=hashlib.sha256(render_canonical(basis).encode()).hexdigest(),
     )
 
 
 def _differing(file: StudyFile) -> list[Trial]:
-    """Return a trial for each place and each target of pushes that the study varies."""
+    """Return a trial for each place, each target of pushes and each function that the study varies."""
     found: dict[str, Trial] = {}
     for trial in (*file.trials, *extreme_trials(file.study)):
         outward = {key: value for key, value in trial.values.items() if key.startswith(OUTWARD)}
