@@ -1,7 +1,7 @@
 """The files of a job that are nowhere but here: they have to travel to a machine that shares none with this one.
 
 Covered: modules that the script imports, files and folders that it names, at paths in the folder that holdfast is started in.
-Not covered: paths that are computed at run time; they are not seen, as in `open(sys.argv[1])`.
+Not covered: paths that are computed at run time; they are not seen, as in `open(f"part-{rank}.txt")`.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The files of this machine that a program reads: modules that it imports, files and folders that it names.
 
 Covered: modules beside the script and in the folder that it runs in; paths in its text, its arguments and its job file.
-Not covered: paths that are computed at run time; they are not seen, as in `open(sys.argv[1])`.
+Not covered: paths that are computed at run time; they are not seen, as in `open(f"part-{rank}.txt")`.
 """
 
 import ast
