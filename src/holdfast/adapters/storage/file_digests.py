@@ -45,9 +45,9 @@ def digest_path(path: Path, *, whole: bool = False) -> str:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder, none that is hidden, in the order of their names."""
+    """Yield the files in a folder, none that is hidden or made by Python, in the order of their names."""
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
