@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.backends import BackendCapabilities
 from holdfast.core.run.checkpoint import CheckpointIntegrity
 from holdfast.core.run.event import Diagnosed, Event, Liveness, Reported
 from holdfast.core.run.plan import Attempt, Plan
-from holdfast.core.run.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")
@@ -34,12 +34,6 @@ class FakeStore:
 
     def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
         return [(n, event) for n, (name, event) in enumerate(self.rows, 1) if name == run and n > after]
-
-    def outline(self, run: str) -> list[Event]:
-        return [event for _, event in self.read(run)]
-
-    def runs(self) -> list[str]:
-        return list(dict.fromkeys(name for name, _ in self.rows))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
 from holdfast.core.errors import HoldfastError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.backends import BackendCapabilities
 from holdfast.core.run.checkpoint import CheckpointIntegrity
 from holdfast.core.run.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.run.plan import Attempt, Plan
 from holdfast.core.run.remote_jobs import RemoteJobs
-from holdfast.core.run.run_state import AttemptState
 from holdfast.core.run.schedule import JobSchedule
 from holdfast.core.run.usage import MachineUsage
 
@@ -229,14 +229,6 @@ class Store(Protocol):
 
     def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
         """Return a run's events in order, each with its number, from the first after number `after`."""
-        ...
-
-    def outline(self, run: str) -> list[Event]:
-        """Return the events that a list of runs needs: as `read`, of the many reported steps only the last of each attempt."""
-        ...
-
-    def runs(self) -> list[str]:
-        """Return the names of all runs, oldest first."""
         ...
 
 

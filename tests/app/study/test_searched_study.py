@@ -57,7 +57,7 @@ class StopAfter(NullStudyObserver):
     def __init__(self, count: int) -> None:
         self.left = count
 
-    def on_ended(self, outcome: TrialOutcome, left: int) -> None:  # noqa: ARG002 - as the protocol has it
+    def on_ended(self, outcome: TrialOutcome) -> None:  # noqa: ARG002 - as the protocol has it
         self.left -= 1
 
     def take(self) -> Order | None:

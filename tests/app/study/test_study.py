@@ -218,8 +218,7 @@ class Stopping(NullStudyObserver):
         self.orders: list[Order] = []
         self.ended: list[TrialOutcome] = []
 
-    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
-        del left
+    def on_ended(self, outcome: TrialOutcome) -> None:
         self.ended.append(outcome)
         self.orders.append("stop")
 

@@ -41,15 +41,11 @@ def test_a_short_run_of_any_job_is_one(number: int, tmp_path: Path, monkeypatch:
 
 
 def test_what_a_short_run_pushes_is_private_and_has_a_name_of_its_own() -> None:
-    job = made_job(
-        output={"push_to": "me/model", "private": False},
-        train={"hub_model_id": "me/x"},
-    )
+    job = made_job(output={"push_to": "me/model", "private": False})
 
     overrides = short_run_overrides(job, "sums")
 
     assert {'output.push_to="me/model-short"', "output.private=true"} <= set(overrides)
-    assert {'train.hub_model_id="me/x-short"', "train.hub_private_repo=true"} <= set(overrides)
 
 
 @pytest.mark.parametrize(("rows", "few"), [(None, 16), (5, 5), (2000, 16)])

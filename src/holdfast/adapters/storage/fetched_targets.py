@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import ValidationError, convert
+from msgspec import convert
 
 from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.check_cache import user_cache
@@ -46,7 +46,7 @@ def kept_target(address: str) -> FetchedTarget | None:
     try:
         kept = convert(parse_json(read_foreign_text(_index(address))), FetchedTarget)
         content = read_foreign(Path(kept.path))
-    except (OSError, ValueError, ValidationError):
+    except (OSError, ValueError):
         return None
     return kept if kept.address == address and sha256(content).hexdigest() == kept.sha256 else None
 

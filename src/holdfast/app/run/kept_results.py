@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from msgspec import DecodeError, ValidationError
+from msgspec import DecodeError
 from msgspec import json as typed_json
 
 from holdfast.adapters.foreign_files import read_foreign
@@ -21,7 +21,7 @@ from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
 
-Kept = TypeVar("Kept", CheckResult, RehearseResult)
+Loaded = TypeVar("Loaded", CheckResult, RehearseResult)
 FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResult: "rehearsal.json"}
 
 
@@ -30,7 +30,7 @@ def save_result(run: Run, result: CheckResult | RehearseResult) -> None:
     write_whole(run.folder / FILES[type(result)], json.dumps(redacted_parts(to_json(result))))
 
 
-def load_result(folder: Path, kind: type[Kept]) -> Kept | None:
+def load_result(folder: Path, kind: type[Loaded]) -> Loaded | None:
     """Return a result from a run's folder; None if it is not there, or if another version wrote it."""
     try:
         return typed_json.decode(read_foreign(folder / FILES[kind]), type=kind)
@@ -51,6 +51,6 @@ def load_evaluations(evaluated: ModelEvaluated | None) -> tuple[EvaluateResult, 
     """Return the results of the evaluation of a final model; those whose files are gone are left out."""
     found: list[EvaluateResult] = []
     for path in evaluated.files if evaluated else ():
-        with suppress(OSError, DecodeError, ValidationError):
+        with suppress(OSError, DecodeError):
             found.append(typed_json.decode(read_foreign(Path(path)), type=EvaluateResult))
     return tuple(found)

@@ -26,7 +26,7 @@ def absolute_source(named: str) -> str:
     Raises:
         UsageError: There is no such folder.
     """
-    if not named or named.startswith(HUB):
+    if named.startswith(HUB):
         return named
     path = Path(named).expanduser()
     if not _is_folder(path):

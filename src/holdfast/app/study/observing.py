@@ -27,8 +27,8 @@ class StudyObserver(Protocol):
         """Receive the start of a trial."""
         ...
 
-    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
-        """Receive the end of a trial, and how many are left."""
+    def on_ended(self, outcome: TrialOutcome) -> None:
+        """Receive the end of a trial."""
         ...
 
     def take(self) -> Order | None:
@@ -52,7 +52,7 @@ class NullStudyObserver:
     def on_started(self, trial: Trial, run: str, *, continued: bool) -> None:
         """Do nothing."""
 
-    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
+    def on_ended(self, outcome: TrialOutcome) -> None:
         """Do nothing."""
 
     def take(self) -> Order | None:

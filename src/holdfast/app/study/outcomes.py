@@ -103,7 +103,7 @@ def open_trials(trials: Iterable[PreparedTrial], found: Mapping[str, TrialRun], 
     return [each for each in trials if each.content not in found or found[each.content].is_open(retry=retry)]
 
 
-def outcome_of(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutcome:
+def trial_outcome(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutcome:
     """Return what became of a trial, given its run."""
     return replace(_outcome(read_trial(run), metric), trial=trial.trial, content=trial.content)
 

@@ -24,13 +24,14 @@ from holdfast.core.study.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
 from holdfast.engine.study.drawing import drawn_from, whole_numbers
 from holdfast.engine.study.metric_checks import missing_metric, unreached_rung, unseen_metric
-from holdfast.engine.study.places import shared_places
+from holdfast.engine.study.places import shared_repositories
 
 SHOWN_TRIALS = 6
 """Numbers of trials that a message lists."""
 CHECKED = 200
 """Trials of which each is checked before the first starts. Of more, one of each shape is; each is checked again when it starts."""
 
+PUSH_KEY: Final = "output.push_to"
 WRONG_TYPE: Final = "ARG102"
 """The rule that finds fractions where whole numbers are needed."""
 
@@ -81,10 +82,10 @@ def prepare_trials(
 
 def _add_study_errors(file: StudyFile, prepared: Sequence[PreparedTrial], problems: "TrialProblems") -> None:
     """Add what is wrong between trials, and with what they are compared by."""
-    for places, numbers in shared_places([(each.trial.number, each.job) for each in prepared]):
-        place = file.job.place(places.key)
-        what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
-        fix = f"remove `{places.key}`, or vary it"
+    for name, numbers in shared_repositories([(each.trial.number, each.job) for each in prepared]):
+        place = file.job.place(PUSH_KEY)
+        what = f"{len(numbers)} trials write to {name!r} (`{PUSH_KEY}`): the last would overwrite the others"
+        fix = f"remove `{PUSH_KEY}`, or vary it"
         problems.add(JobError(what, where=Spot.of(place), fix=fix))
     if unseen := unseen_metric(file.study):
         place = file.document.place("prune")

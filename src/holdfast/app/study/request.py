@@ -99,7 +99,7 @@ class StudyRequest:
         return study_result(replace(self._state(outcomes, self.remaining(found, outcomes)), started=started))
 
     def run(self, folder: Path) -> StudyResult:
-        """Run what has still to run, and return the result; its table and its report are written after each trial."""
+        """Run what has still to run, and return the result; its table and its report are written at the end."""
         found = self.found()
         waiting = self.waiting(found)
         self.check([each for each in waiting if each.content not in found])

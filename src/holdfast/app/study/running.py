@@ -16,7 +16,7 @@ from holdfast.app.run.stopping import request_stop
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.app.study.observing import StudyObserver, TrialOrders
 from holdfast.app.study.options import StudyOptions, run_request, visible_devices
-from holdfast.app.study.outcomes import TrialRun, find_runs, outcome_of, outcomes_of
+from holdfast.app.study.outcomes import TrialRun, find_runs, outcomes_of, trial_outcome
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import TrialQueue
 from holdfast.app.study.reading import StudyFile
@@ -102,7 +102,7 @@ class StudyRunner:
                 if waiting and len(self._active) < self.file.study.parallel and not self._is_over(waiting):
                     self._start(pool, waiting.take(self._refused))
                 elif self._active:
-                    self._reap(len(waiting))
+                    self._reap()
         return self._refused
 
     @contextmanager
@@ -175,7 +175,7 @@ class StudyRunner:
         with starting_trial(self.options.runs, prepared.content):
             before = find_runs(self.options.runs, [prepared.content]).get(prepared.content)
             if before and not before.is_open(retry=self.options.retry):
-                self._end(prepared, before.run, 0)
+                self._end(prepared, before.run)
                 return None
             return self._begin(prepared, before, slot, orders)
 
@@ -228,7 +228,7 @@ class StudyRunner:
         """Refuse a trial of a shape whose rehearsal has failed."""
         outcome = replace(refused, trial=prepared.trial, content=prepared.content, run="", seconds=0.0)
         self._refused[prepared.content] = outcome
-        self.observer.on_ended(outcome, 0)
+        self.observer.on_ended(outcome)
 
     def _unless_closed(self, prepared: PreparedTrial, begun: Run | RunResult) -> Run | None:
         """Return the run of a trial; if it was closed before its first attempt, take note of that, and return None."""
@@ -245,7 +245,7 @@ class StudyRunner:
             self._shapes[prepared.shape] = outcome
         if result.stage is RunStage.CANCELLED:
             self.because = INTERRUPTED
-        self.observer.on_ended(outcome, 0)
+        self.observer.on_ended(outcome)
 
     def _note(self, prepared: PreparedTrial, error: HoldfastError | ExceptionGroup[Exception]) -> None:
         """Remember why a trial could not be started; where nothing can be written, no other can be either."""
@@ -255,23 +255,22 @@ class StudyRunner:
         self._refused[prepared.content] = outcome
         if isinstance(error, LedgerError):
             self.because = f"{error.what} ({error.where}); {error.fix}"
-        self.observer.on_ended(outcome, 0)
+        self.observer.on_ended(outcome)
 
-    def _reap(self, left: int) -> None:
+    def _reap(self) -> None:
         """Wait a moment for a trial that ends, and take note of it."""
         ended, _ = wait(self._active, timeout=TICK_S, return_when=FIRST_COMPLETED)
         for future in ended:
             active = self._active.pop(future)
-            with suppress(HoldfastError):
-                self._note_broken(future)
-            self._end(active.prepared, active.run, left)
+            self._note_broken(future)
+            self._end(active.prepared, active.run)
 
-    def _end(self, prepared: PreparedTrial, run: Run, left: int) -> None:
+    def _end(self, prepared: PreparedTrial, run: Run) -> None:
         """Take note of the end of a trial, unless a person has detached from it."""
-        outcome = outcome_of(prepared, run, self.file.study.metric)
+        outcome = trial_outcome(prepared, run, self.file.study.metric)
         if outcome.stage and outcome.stage.ended:
             self.spending.add(outcome.seconds, prepared.job)
-            self.observer.on_ended(outcome, left)
+            self.observer.on_ended(outcome)
             self.on_ended()
 
     def _note_broken(self, future: Future[RunResult]) -> None:

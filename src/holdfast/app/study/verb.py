@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.storage.study_folder import make_study_folder, running_study, study_folder
-from holdfast.app.arguments import PathName, Texts, as_codes, as_path, as_texts, runs_folder
+from holdfast.app.arguments import PathName, Texts, as_codes, as_path, runs_folder
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.study.background import run_in_background
 from holdfast.app.study.estimating import StudyPrices, estimate_first
@@ -70,7 +70,7 @@ def study(
     file = replace(read_study(as_path(study)), scenario=scenario)
     options = StudyOptions(
         runs=_runs_folder(file, runs),
-        despite=tuple(as_codes(as_texts(despite))),
+        despite=as_codes(despite),
         offline=offline,
         rehearse=rehearse,
         retry=retry,

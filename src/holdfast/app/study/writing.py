@@ -61,6 +61,6 @@ def _curves(content: str, number: int, file: StudyFile, found: Mapping[str, Tria
     curves = gather_curves(found[content].events)
     if metric in curves and len(curves[metric].points) > 1:
         return StudyCurves(number=number, metric=metric, points=tuple(curves[metric].points))
-    steps = gather_curves(event for _, event in run.ledger.read(run.name))
+    steps = gather_curves(run.events())
     name = next((each for each in DRAWN if each in steps), "")
     return StudyCurves(number=number, metric=name, points=tuple(steps[name].points)) if name else None

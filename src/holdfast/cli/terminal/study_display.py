@@ -49,9 +49,8 @@ class StudyDisplay(OrderedDisplay):
         verb = "goes on" if continued else "starts"
         self._print(f"trial {trial.number} {verb}: {spell_settings(trial.values)} ({run})", dim=True)
 
-    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
+    def on_ended(self, outcome: TrialOutcome) -> None:
         """Show the end of a trial."""
-        del left
         self._ended += 1
         stage = trial_stage(outcome)
         because = outcome.pruned or outcome.because or stage

@@ -31,9 +31,6 @@ def _values(job: Job, name: str) -> Iterator[tuple[str, Any]]:
     yield "name", f"{name}{SUFFIX}"
     for key, value in _schedule(job).items():
         yield f"train.{key}", value
-    if repository := job.train.get("hub_model_id"):
-        yield "train.hub_model_id", f"{repository}{SUFFIX}"
-        yield "train.hub_private_repo", True
     if job.output.push_to:
         yield "output.push_to", f"{job.output.push_to}{SUFFIX}"
         yield "output.private", True

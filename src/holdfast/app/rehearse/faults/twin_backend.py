@@ -11,11 +11,11 @@ from signal import SIGKILL, SIGTERM
 from typing import Any, Final
 
 from holdfast.adapters.storage.shared_output import SharedOutput
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.backends import BackendCapabilities
 from holdfast.core.run.checkpoint import CheckpointIntegrity
 from holdfast.core.run.event import EndReason, Event, Liveness, Reported
 from holdfast.core.run.plan import Attempt
-from holdfast.core.run.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 END: Final = "end"
@@ -71,14 +71,6 @@ class TwinLedger:
     def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:  # noqa: ARG002 - it holds one run
         """Return the events after a number, each with its own."""
         return list(enumerate(self.events, start=1))[after:]
-
-    def outline(self, run: str) -> list[Event]:  # noqa: ARG002 - likewise
-        """Return all events."""
-        return list(self.events)
-
-    def runs(self) -> list[str]:
-        """Return no names: there are no other runs."""
-        return []
 
 
 class NoOrders:
