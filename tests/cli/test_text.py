@@ -14,10 +14,11 @@ from holdfast.cli.text.answers import render_run, render_runs, render_show, rend
 from holdfast.cli.text.errors import render_errors
 from holdfast.cli.text.findings import render_check
 from holdfast.core.errors import JobError, Spot, UsageError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.run.event import Diagnosed, RunStage
 from holdfast.core.run.requested_job import RequestedJob
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import Resumed
 from holdfast.core.run.trouble import Trouble
 from holdfast.engine.run.answers import run_result, verify_result

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.core.job_file.job import Job, job_values
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Diagnosed, RunStage
 from holdfast.core.run.plan import Plan
-from holdfast.core.run.run_state import AttemptState
 from holdfast.core.run.training_event import TrainingStarted
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.script.render import render_script

@@ -21,9 +21,10 @@ from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.runs import open_output
 from holdfast.core.errors import UnreachableError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Liveness, Reported, ReportsLost, Started, Starting
 from holdfast.core.run.plan import Attempt, Plan
-from holdfast.core.run.run_state import AttemptState, fold
+from holdfast.core.run.run_state import fold
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.ports import AttemptOutput, Backend, PollResult, RemoteFile
 from tests.helpers.hub import loopback_hub

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.storage.shared_output import SharedOutput
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Reported
-from holdfast.core.run.run_state import AttemptState
 
 ATTEMPT = AttemptState(number=1, backend="local", started_s=0)
 

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.core.job.document import Document, DocumentKind
-from holdfast.core.run.backends import BACKENDS, UNSAID, backend_of, capabilities_of
+from holdfast.core.run.backends import CAPABILITIES, UNSAID, backend_of, capabilities_of
 
 SOURCES = sorted(Path(holdfast.__file__).parent.rglob("*.py"))
 
@@ -16,12 +16,12 @@ SOURCES = sorted(Path(holdfast.__file__).parent.rglob("*.py"))
 def compared_names(path: Path) -> Iterator[str]:
     """Yield each backend's name that a module compares a value with, by its place."""
     text = path.read_text(encoding="utf-8")
-    if not any(f'"{name}"' in text for name in BACKENDS):
+    if not any(f'"{name}"' in text for name in CAPABILITIES):
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
             for side in (node.left, *node.comparators):
-                if isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value in BACKENDS:
+                if isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value in CAPABILITIES:
                     yield f"{path.name}:{node.lineno}: {side.value}"
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Diagnosed, Liveness, RunStage, Starting, Stopper, StopRequested
 from holdfast.core.run.plan import Attempt, Plan
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import TrainingEnded, TrainingStarted
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.drive import Dependencies, drive

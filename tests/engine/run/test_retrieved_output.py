@@ -8,9 +8,10 @@ import pytest
 
 from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
 from holdfast.core.errors import HoldfastError, LogGoneError, UnreachableError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.checkpoint import MANIFEST, NO_MANIFEST, CheckpointProblem
 from holdfast.core.run.event import ReportsLost, Started, Starting
-from holdfast.core.run.run_state import AttemptState, fold
+from holdfast.core.run.run_state import fold
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.payload.runtime import mark_event
 from holdfast.ports import LogPart, OutputNews, RemoteFile

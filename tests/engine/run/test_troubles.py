@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Event, Reported, Starting
-from holdfast.core.run.run_state import AttemptState, fold
+from holdfast.core.run.run_state import fold
 from holdfast.core.run.trouble import Trouble, TroubleKind
 from holdfast.engine.run.troubles import SIGNS, new_troubles
 from tests.engine.run.test_supervise import said

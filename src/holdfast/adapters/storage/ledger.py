@@ -345,8 +345,8 @@ def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
     if journal.size >= _indexed(database, run):
         return
     rows = database.execute("SELECT kind, fields FROM events WHERE run = ? ORDER BY number", (run,)).fetchall()
-    lost = len(list(journal.read()))
-    journal.append([_spell(kind, parse_json(fields)) for kind, fields in rows[lost:]])
+    kept = len(list(journal.read()))
+    journal.append([_spell(kind, parse_json(fields)) for kind, fields in rows[kept:]])
     database.execute("UPDATE runs SET bytes = ? WHERE run = ?", (journal.size, run))
 
 

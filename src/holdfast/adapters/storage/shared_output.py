@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.checkpoint import CheckpointIntegrity
 from holdfast.core.run.event import Reported
-from holdfast.core.run.run_state import AttemptState
 from holdfast.core.run.training_event import event_of_line
 from holdfast.ports import OutputNews
 

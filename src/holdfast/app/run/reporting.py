@@ -25,7 +25,7 @@ OUTPUT_BYTES = 20_000
 
 def write_report(run: Run) -> Path:
     """Write `report.html` into the run's folder and return its path."""
-    events, state = [event for _, event in run.ledger.read(run.name)], run.state()
+    events, state = run.events(), run.state()
     data = ReportData(
         run=run.name,
         events=events,

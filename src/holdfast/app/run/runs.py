@@ -19,6 +19,7 @@ from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.observers import RunObserver
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import (
     Closed,
     Diagnosed,
@@ -32,7 +33,7 @@ from holdfast.core.run.event import (
     RunStage,
 )
 from holdfast.core.run.plan import Plan
-from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.engine.run.supervise import Limits

@@ -37,7 +37,7 @@ def supervise_or_watch(
         state = _supervise(run, observer, before, accept=accept) if mine else run.watch(observer)
     if mine and not state.stage.ended and observer.has_left():
         _detach(run)
-    progress = follow(event for _, event in run.ledger.read(run.name))
+    progress = follow(run.events())
     result = run_result(run.name, state, cost_usd=cost_usd(run.folder, state))
     result = with_evaluations(result, load_evaluations(state.evaluated))
     return structs.replace(result, summary=render_summary(progress, run.counted_until_s(state)))

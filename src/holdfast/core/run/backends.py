@@ -75,9 +75,9 @@ HF_JOBS: Final = BackendCapabilities(
     options=frozenset({"bucket", "image", "namespace", "ports", "resource_group", "volumes"}),
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
-BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
+CAPABILITIES: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
 """Every backend that `check` knows, Slurm among them; `BACKENDS` of `app/run/backends.py` has those that attempts can run on."""
-SCHEDULING: Final = ", ".join(name for name, each in BACKENDS.items() if each.has_schedules)
+SCHEDULING: Final = ", ".join(name for name, each in CAPABILITIES.items() if each.has_schedules)
 """The backends that have schedules, as messages name them."""
 DEFAULT_BACKEND: Final = LOCAL
 """The backend of a job file that names none."""
@@ -91,7 +91,7 @@ def capabilities_of(name: str | None) -> BackendCapabilities:
     >>> capabilities_of("local").is_here, capabilities_of("mars").is_here
     (True, False)
     """
-    return UNSAID if name is None else BACKENDS.get(name) or BackendCapabilities(name=name)
+    return UNSAID if name is None else CAPABILITIES.get(name) or BackendCapabilities(name=name)
 
 
 def offered(names: Iterable[str]) -> list[str]:

@@ -17,8 +17,8 @@ MOST_LOSSES: Final = 256
 """Losses that are kept; of more, every second one is left out, so that they span the whole training."""
 RECENT: Final = 100
 """Newest values that are kept of what is judged by its newest values."""
-PACE: Final = 20
-"""Steps whose median duration is a pace."""
+MEDIAN_STEPS: Final = 20
+"""Steps whose median duration says how fast a training is."""
 KEPT: Final = ("reward", "reward_std", "frac_reward_zero_std", "completions/clipped_ratio")
 """Metrics that are kept."""
 
@@ -140,9 +140,9 @@ def _losses(course: Course, loss: float | None) -> tuple[tuple[float, ...], int,
 
 def _fastest_s(seconds: tuple[float, ...], fastest_s: float | None) -> float | None:
     """Return the shortest pace after a step; the pace is the upper median."""
-    if len(seconds) < PACE:
+    if len(seconds) < MEDIAN_STEPS:
         return fastest_s
-    pace_s = sorted(seconds[-PACE:])[PACE // 2]
+    pace_s = sorted(seconds[-MEDIAN_STEPS:])[MEDIAN_STEPS // 2]
     return pace_s if fastest_s is None else min(pace_s, fastest_s)
 
 

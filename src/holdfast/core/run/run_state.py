@@ -230,6 +230,3 @@ def _after_push(state: RunState, push: PushStarted) -> RunState:
 def changes(state: RunState, event: Event) -> bool:
     """True if an event changes the state; one that does not need not be stored."""
     return replace(advance(state, event), seen_s=state.seen_s) != state
-
-
-__all__ = ["AttemptState", "RunState", "advance", "changes", "fold", "trained_s"]

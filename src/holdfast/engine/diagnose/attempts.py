@@ -10,9 +10,10 @@ from signal import SIGKILL, Signals
 from typing import Final
 
 from holdfast.core.diagnose.log import Frame, Line
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.event import Delivered, EndReason, Event, RunStage, Stopper, training_events
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
 from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.declared import DeclaredTraining

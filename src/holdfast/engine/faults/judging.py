@@ -9,8 +9,9 @@ from typing import Final
 
 from holdfast.core.rehearse.rehearsal import PartResult
 from holdfast.core.rehearse.rehearsed_fault import FaultAction, FaultStatus, LossAgreement, RehearsedFault
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Diagnosed, Event, Reported, RunStage
-from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.core.run.training_event import StepDone, TrainingEnded, TrainingEvent
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.faults.strikes import first_training

@@ -8,9 +8,9 @@ from holdfast.catalog.calls.train_arguments import arguments
 from holdfast.core.job.api import REQUIRED
 from holdfast.core.job.document import Unknown
 from holdfast.core.job_file.job import Job
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Diagnosed
 from holdfast.core.run.remedy import SettingChange
-from holdfast.core.run.run_state import AttemptState
 from holdfast.core.run.training_event import TrainingStarted
 from holdfast.core.text.numbers import is_whole
 

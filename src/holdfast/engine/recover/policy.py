@@ -11,11 +11,12 @@ from signal import SIGKILL, SIGTERM
 from typing import Final
 
 from holdfast.core.job_file.job import Job
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.event import Diagnosed, EndReason, Remedied, RunStage
 from holdfast.core.run.plan import Plan
 from holdfast.core.run.remedy import AppliedRemedy
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.remedies import remedies_for

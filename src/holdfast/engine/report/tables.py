@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Event, Liveness, Polled, RunStage, training_events
 from holdfast.core.run.remedy import AppliedRemedy
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import CheckpointSaved, TrainingStarted
 from holdfast.core.run.trouble import Trouble
 from holdfast.core.run.usage import MachineUsage

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from holdfast.core.errors import BackendError, UnreachableError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import (
     Closed,
     Delivered,
@@ -22,7 +23,7 @@ from holdfast.core.run.event import (
     last_sign_s,
 )
 from holdfast.core.run.plan import Attempt, Plan
-from holdfast.core.run.run_state import AttemptState, RunState, changes, fold
+from holdfast.core.run.run_state import RunState, changes, fold
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.actions import (
     Action,

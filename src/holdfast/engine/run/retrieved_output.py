@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from typing import Final, Protocol, TypeVar
 
 from holdfast.core.errors import LogGoneError, UnreachableError
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.checkpoint import MANIFEST, CheckpointIntegrity
 from holdfast.core.run.event import Reported, ReportsLost
-from holdfast.core.run.run_state import AttemptState
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
 from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval

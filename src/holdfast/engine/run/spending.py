@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.attempt_state import AttemptState
+from holdfast.core.run.run_state import RunState
 
 HARDWARE: Final = "where.hardware"
 HOUR_S: Final = 3600.0

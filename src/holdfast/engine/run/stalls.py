@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Liveness
-from holdfast.core.run.run_state import AttemptState
 from holdfast.core.run.trouble import Trouble
 from holdfast.engine.units import render_duration
 

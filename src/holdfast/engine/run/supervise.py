@@ -8,8 +8,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Event, ModelExported, RunStage, Stopper
-from holdfast.core.run.run_state import AttemptState, RunState, fold
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.recover.policy import failed_by_itself, is_end_requested
 from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.run.actions import (

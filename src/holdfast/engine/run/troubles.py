@@ -10,8 +10,8 @@ from math import ceil
 from statistics import mean, median, stdev
 from typing import Final
 
-from holdfast.core.run.course import PACE, Course
-from holdfast.core.run.run_state import AttemptState
+from holdfast.core.run.attempt_state import AttemptState
+from holdfast.core.run.course import MEDIAN_STEPS, Course
 from holdfast.core.run.trouble import Trouble, TroubleKind
 from holdfast.engine.units import render_bytes, render_duration, render_number
 
@@ -113,8 +113,8 @@ def _completions_are_cut(course: Course, _done: float) -> str:
 
 def _is_slower(course: Course, _done: float) -> str:
     """Steps take twice as long as they once did, each of the last ones. Completions may grow, so that those of rewards say nothing."""
-    last, fastest_s = course.seconds[-PACE:], course.fastest_s
-    if len(course.seconds) < 2 * PACE or not fastest_s or "reward" in course.metrics:
+    last, fastest_s = course.seconds[-MEDIAN_STEPS:], course.fastest_s
+    if len(course.seconds) < 2 * MEDIAN_STEPS or not fastest_s or "reward" in course.metrics:
         return ""
     now_s = median(last)
     if now_s < SLOWER * fastest_s or now_s - fastest_s < SLOWER_S or min(last) < fastest_s:

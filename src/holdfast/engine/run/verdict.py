@@ -4,8 +4,9 @@ import re
 from signal import Signals
 from typing import Final
 
+from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import EndReason, RunStage, Stopper
-from holdfast.core.run.run_state import AttemptState, RunState
+from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.run.resuming import describe_resumption
