@@ -19,7 +19,8 @@ from holdfast.core.run.remedy import AppliedRemedy
 from holdfast.core.run.run_state import RunState
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.recover.policy import decide
-from holdfast.engine.run.launch import apply_job, name_job
+from holdfast.engine.run.naming import name_job
+from holdfast.engine.run.plans import apply_job
 from holdfast.engine.script.render import render_script
 from holdfast.rules.job103_idle_key import RULE
 from tests.helpers.failed_jobs import failed

@@ -20,7 +20,7 @@ from holdfast.core.job_file.job import Job
 from holdfast.core.job_file.secret_references import separate_secrets
 from holdfast.core.text.json_text import render_canonical
 from holdfast.core.text.places import Place
-from holdfast.engine.run.launch import name_job
+from holdfast.engine.run.naming import name_job
 from holdfast.engine.script.carried_files import map_function
 from holdfast.engine.script.render import referred_files, render_rows_script
 

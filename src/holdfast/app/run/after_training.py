@@ -8,7 +8,7 @@ from holdfast.adapters.targets import Target
 from holdfast.app.run.evaluating import look_at_tasks
 from holdfast.core.job.methods import Method
 from holdfast.core.run.plan import PlannedEvaluation
-from holdfast.engine.run.launch import planned_evaluations
+from holdfast.engine.run.plans import planned_evaluations
 
 
 @dataclass(frozen=True, slots=True)

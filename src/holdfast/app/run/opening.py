@@ -12,8 +12,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.job.target_kind import TargetKind, target_kind
 from holdfast.core.run.event import RunStage
 from holdfast.core.run.run_state import RunState
-from holdfast.engine.run.launch import name_job
-from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs
+from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs, name_job
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:

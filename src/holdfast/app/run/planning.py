@@ -26,7 +26,8 @@ from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.plan import Plan
 from holdfast.core.text.redact import argument_secrets, named_secrets
 from holdfast.engine.check.job_facts import process_count
-from holdfast.engine.run.launch import apply_job, apply_place, name_job
+from holdfast.engine.run.naming import name_job
+from holdfast.engine.run.plans import apply_job, apply_place
 from holdfast.engine.script.render import referred_files
 
 

@@ -35,7 +35,8 @@ from holdfast.core.run.plan import Plan, RunRequest
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
 from holdfast.engine.plan.summary import summarize_estimate
 from holdfast.engine.run.answers import run_result
-from holdfast.engine.run.launch import blocking_findings, place_plan
+from holdfast.engine.run.plans import place_plan
+from holdfast.engine.run.refusals import blocking_findings
 from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.run import RunResult
 

@@ -169,8 +169,14 @@ def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
     look = backend.poll(attempt.id)
     if look.answer is not Liveness.ENDED:
         return None
-    ended = Polled(at_s=now_s, attempt=attempt.number, answer=look.answer, exit_code=look.exit_code)
-    return replace(ended, because=look.because, ended_s=look.ended_s)
+    return Polled(
+        at_s=now_s,
+        attempt=attempt.number,
+        answer=look.answer,
+        exit_code=look.exit_code,
+        because=look.because,
+        ended_s=look.ended_s,
+    )
 
 
 def open_output(backend: Backend, folder: Path) -> AttemptOutput:

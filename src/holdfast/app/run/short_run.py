@@ -14,7 +14,7 @@ from holdfast.app.run.starting import start_run
 from holdfast.core.errors import UsageError
 from holdfast.core.run.event import RunStage
 from holdfast.core.run.plan import RunRequest
-from holdfast.engine.run.launch import name_job
+from holdfast.engine.run.naming import name_job
 from holdfast.engine.run.short_run import SUFFIX, short_run_overrides
 from holdfast.results.run import RunResult
 

@@ -17,7 +17,8 @@ from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.job_file.secret_references import separate_secrets
 from holdfast.core.run.event import RunRequested
 from holdfast.core.run.plan import RunRequest
-from holdfast.engine.run.launch import name_job, requested_job
+from holdfast.engine.run.naming import name_job
+from holdfast.engine.run.plans import requested_job
 from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult
 

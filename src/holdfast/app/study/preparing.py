@@ -21,7 +21,7 @@ from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleErro
 from holdfast.core.job_file.job import Job
 from holdfast.core.run.backends import capabilities_of
 from holdfast.core.study.trial import NO_NUMBER, Trial
-from holdfast.engine.run.launch import blocking_findings
+from holdfast.engine.run.refusals import blocking_findings
 from holdfast.engine.study.drawing import drawn_from, whole_numbers
 from holdfast.engine.study.metric_checks import missing_metric, unreached_rung, unseen_metric
 from holdfast.engine.study.places import shared_repositories

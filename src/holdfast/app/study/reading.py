@@ -18,7 +18,7 @@ from holdfast.core.job.scenario import SCENARIO_KEY
 from holdfast.core.study.study import Study, parse_study
 from holdfast.core.study.trial import Trial
 from holdfast.core.text.places import Place
-from holdfast.engine.run.launch import name_job
+from holdfast.engine.run.naming import name_job
 from holdfast.engine.study.conditions import condition_errors
 from holdfast.engine.study.expansion import expand_trials, varied_keys
 

@@ -2,7 +2,7 @@
 
 from holdfast.adapters.targets import Target, read_referred
 from holdfast.core.job_file.secret_references import separate_secrets
-from holdfast.engine.run.launch import name_job
+from holdfast.engine.run.naming import name_job
 from holdfast.engine.script.render import referred_files, render_script
 
 

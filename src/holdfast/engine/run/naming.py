@@ -1,9 +1,28 @@
-"""Which runs a person means by a name."""
+"""The names of jobs and runs, and which runs a person means by one."""
 
+import re
 from collections.abc import Sequence
 
+from holdfast.core.job_file.job import Job
+
+UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+"""Characters that the folder of a run may not have; each run of them in a name becomes a hyphen."""
 PARTS = 3
 """Parts of a run's name that follow that of its job: the date, the time, and two letters."""
+
+
+def name_job(job: Job | None, path: str) -> str:
+    """Return the job's name: its own, else its file's.
+
+    >>> name_job(None, "jobs/my sft.yaml")
+    'my-sft'
+    >>> name_job(None, "_sft.yaml")
+    'sft'
+    """
+    if job and job.name:
+        return job.name
+    stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return UNFIT.sub("-", stem).strip("-.").lstrip("_-.") or "job"
 
 
 def matching_runs(name: str, runs: Sequence[str]) -> Sequence[str]:

@@ -1,11 +1,21 @@
 """Why a run was refused before it was started, from what `check` or the rehearsal said of its job."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from holdfast.core.check.finding import Severity
+from holdfast.core.check.finding import Finding, Severity
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.results.check import CheckResult
 from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
+
+
+def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
+    """Return the findings for which a run is refused: the errors whose rules the user did not name under `--despite`."""
+    return [
+        finding
+        for finding in findings
+        if finding.rule and severity_of(finding) is Severity.ERROR and finding.rule.code not in despite
+    ]
 
 
 def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunRefusal]:

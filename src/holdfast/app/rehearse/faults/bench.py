@@ -29,7 +29,8 @@ from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.faults.strikes import Strike, UndisturbedCourse, choose_strike, course_of
-from holdfast.engine.run.launch import apply_job, name_job
+from holdfast.engine.run.naming import name_job
+from holdfast.engine.run.plans import apply_job
 from holdfast.engine.script.render import referred_files
 from holdfast.payload.rehearsal.part_request import PartRequest
 

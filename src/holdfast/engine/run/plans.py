@@ -1,35 +1,15 @@
 """Making the plan of a run, without input or output: the same job always gives the same plan."""
 
-import re
-from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from msgspec import convert, structs
 
-from holdfast.core.check.finding import Finding, Severity
 from holdfast.core.job.scenario import ScenarioChoices
 from holdfast.core.job_file.job import Environment, Job, Where
 from holdfast.core.run.backends import DEFAULT_BACKEND
 from holdfast.core.run.plan import Plan, PlannedEvaluation, RunRequest
 from holdfast.core.run.requested_job import RequestedJob
-from holdfast.engine.check.rule_runner import severity_of
-
-# Characters a run's folder may have; the rest of a name becomes a hyphen.
-UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def name_job(job: Job | None, path: str) -> str:
-    """Return the job's name: its own, else its file's.
-
-    >>> name_job(None, "jobs/my sft.yaml")
-    'my-sft'
-    >>> name_job(None, "_sft.yaml")
-    'sft'
-    """
-    if job and job.name:
-        return job.name
-    stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return UNFIT.sub("-", stem).strip("-.").lstrip("_-.") or "job"
+from holdfast.engine.run.naming import name_job
 
 
 def apply_job(plan: Plan, job: Job) -> Plan:
@@ -110,12 +90,3 @@ def requested_job(
         pushed=job.output.push_to,
         scenario=scenario,
     )
-
-
-def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
-    """Return the findings for which a run is refused: the errors whose rules the user did not name under `--despite`."""
-    return [
-        finding
-        for finding in findings
-        if finding.rule and severity_of(finding) is Severity.ERROR and finding.rule.code not in despite
-    ]
