@@ -217,7 +217,7 @@ def test_the_timeout_stops_and_then_kills() -> None:
 @pytest.mark.parametrize("left_s", [7.0, 40.0])
 def test_another_supervisor_leaves_an_attempt_what_was_left_of_the_timeout(left_s: float) -> None:
     """Whether the attempt runs, or has still to be submitted again."""
-    first = [*STARTED, polled(Liveness.ENDED, exit_code=1)]
+    first: list[Event] = [*STARTED, polled(Liveness.ENDED, exit_code=1)]
     second = Starting(at_s=100, attempt=2, backend="fake", timeout_s=left_s)
     started = Started(at_s=100, attempt=2, id="r/2")
     flow = supervise(fold([ASKED, *first, second, started]), Limits(timeout_s=1000, attempts=3))
