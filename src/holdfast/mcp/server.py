@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import anyio
 import jsonschema
 import mcp_types as types
 from mcp.server import Server
@@ -28,6 +29,7 @@ from holdfast.mcp.messages import EffectsCall, VerbCall
 from holdfast.mcp.prompts import PROMPTS
 from holdfast.mcp.shortening import LONGEST, LONGEST_PAGE, shorten, shorten_text
 from holdfast.mcp.tools import CONFIRMATION, FOLDER, OVERRIDES, TOOLS, VerbTool
+from holdfast.mcp.unreadable import Received, pass_readable
 from holdfast.results import Json
 
 INSTRUCTIONS: Final = (
@@ -270,5 +272,8 @@ def require_valid(tool: VerbTool, given: Json) -> None:
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client over standard input and output."""
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    passed, readable = anyio.create_memory_object_stream[Received]()
+    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_readable, read, passed, write.send)
+        await server.run(readable, write, server.create_initialization_options())
+        tasks.cancel_scope.cancel()

@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from json import dumps
 from typing import Any, BinaryIO, Final
 
-from msgspec import json
+from msgspec import json, to_builtins
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.secrets import redacted_parts
@@ -68,10 +69,10 @@ def end_with_server(lifeline: int) -> None:
 
 
 def sender(out: BinaryIO) -> Send:
-    """Return what writes a message to a file, a line each."""
+    """Return what writes a message to a file, a line each. No message can hold the half of a character, as names of files do."""
 
     def send(message: VerbMessage) -> None:
-        out.write(json.encode(message) + b"\n")
+        out.write(dumps(to_builtins(message), ensure_ascii=False).encode(errors="replace") + b"\n")
         out.flush()
 
     return send
