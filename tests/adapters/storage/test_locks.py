@@ -25,6 +25,17 @@ def test_a_look_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path, monkeypatc
         assert is_held(lock)
 
 
+def test_a_look_that_lasts_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine: without a pause, all tries were over before the other process had the processor again."""
+    lock = tmp_path / "supervisor.lock"
+    lock.touch()
+    with lock.open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr("time.sleep", lambda _: looking.close())
+        with holding(lock) as mine:
+            assert mine
+
+
 def test_a_lock_that_is_held_is_not_taken(tmp_path: Path) -> None:
     lock = tmp_path / "supervisor.lock"
     with holding(lock) as mine, holding(lock) as again:

@@ -1,6 +1,7 @@
 """Locks that the operating system drops when their holder dies, however it dies."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
@@ -9,8 +10,10 @@ from typing import Final
 
 from holdfast.core.errors import LedgerError
 
-LOOKS: Final = 10_000
+LOOKS: Final = 1000
 """So many looks of other processes are passed over at most: one of them may be suspended while it looks."""
+LOOK_S: Final = 0.001
+"""Longer than a look takes."""
 
 
 @contextmanager
@@ -61,6 +64,7 @@ def _is_taken(descriptor: int) -> bool:
         if not _take(descriptor, LOCK_SH):
             return False
         flock(descriptor, LOCK_UN)
+        time.sleep(LOOK_S)
     return False
 
 
