@@ -3,8 +3,9 @@
 import io
 import json
 import struct
+import tracemalloc
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 import pytest
@@ -125,6 +126,35 @@ def test_a_record_batch_that_unpacks_to_more_than_is_read_is_named(
     monkeypatch.setattr(arrow_rows, "LARGEST_BATCH_BYTES", 700_000)
     with pytest.raises(SourceError, match="a record batch of"):
         list(open_rows(path).batches())
+
+
+LONG: Final = "🙂" + "x" * 12_000_000
+"""More than is read at once, and of four bytes a character in Python."""
+CELLS: Final = {
+    "long.csv": f'a,b\nc,"{LONG}"\nd,e\n',
+    "long.tsv": f"a\tb\nc\t{LONG}\nd\te\n",
+    "lines.csv": 'a,b\nc,"🙂' + "ab, c\n" * 300_000 + '"\nd,e\n',
+    "long.json": json.dumps([{"a": "b"}, {"a": LONG}], ensure_ascii=False),
+    "long.jsonl": "".join(json.dumps({"a": text}, ensure_ascii=False) + "\n" for text in ("b", LONG)),
+    "long.txt": f"{LONG}\nb\n",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), CELLS.items(), ids=CELLS)
+def test_a_long_cell_is_not_in_memory_many_times(tmp_path: Path, name: str, text: str) -> None:
+    """As long as is read at all, 64 MB, one took up to 1.6 GB: copies of it, or a list of its lines."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    open_rows(tmp_path / name)  # what is imported or made once is not counted
+    tracemalloc.start()
+    try:
+        read = sum(batch.frame.height for batch in open_rows(path).batches())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert read == 2
+    assert peak < 18 * len(text) if name == "lines.csv" else peak < 16.5 * len(text)
 
 
 @pytest.mark.parametrize("length", [0, 1 << 20, 1 << 27, (1 << 32) - 1])

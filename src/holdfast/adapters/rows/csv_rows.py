@@ -6,7 +6,6 @@ both. Not covered: integers beyond 64 bits, for which `load_dataset` stops.
 
 import codecs
 import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from typing import Any, Final
 import polars as pl
 
 from holdfast.adapters.rows.csv_text import is_blank, pandas_names
-from holdfast.adapters.rows.encodings import tell_undecodable
+from holdfast.adapters.rows.encodings import lines_of, tell_undecodable, undecodable
 from holdfast.adapters.rows.frames import DTYPES, NAMELESS
 from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, refuse_wide
 from holdfast.adapters.rows.names import BadDataError
@@ -48,6 +47,8 @@ INTEGER: Final = r"^\s*[+-]?\d+\s*$"
 NUMBER: Final = r"(?i)^\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)\s*$"
 HEADING: Final = re.compile(r"[\w .-]{1,40}")
 """What columns are called."""
+UNCLOSED: Final = "a quote that nothing closes: `load_dataset` stops"
+"""The fault of a row that is not over when the file is."""
 TRUTH: Final = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
@@ -85,9 +86,9 @@ class CsvRecords:
     delimiter: str = ","
     names: tuple[str, ...] = ()
     faults: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
-    _taken: io.StringIO = field(default_factory=io.StringIO)
     _line: int = 0
     _size: int = 0
+    _ended: bool = False
 
     def records(self) -> Iterator[Record]:
         """Yield the rows behind the header."""
@@ -133,9 +134,6 @@ class CsvRecords:
         reader = csv.reader(self._lines(), delimiter=self.delimiter)
         line = 1
         while True:
-            self._taken = io.StringIO(
-                newline=""
-            )  # a cell may have so many lines that a list of them would fill the memory
             self._size = 0
             try:
                 cells = next(reader)
@@ -145,43 +143,29 @@ class CsvRecords:
                 yield Record(line, (), f"no CSV ({error}), and nothing behind it is read")
                 return
             if not is_blank(cells):
-                yield Record(line, cells, self._unclosed(reader.line_num - line + 1))
+                yield Record(line, cells, UNCLOSED if self._ended else "")
             line = reader.line_num + 1
-
-    def _unclosed(self, lines: int) -> str:
-        """Return the message for a row of some lines with an unclosed quote: the rest of the file is in it."""
-        if lines == 1 and self._taken.getvalue().count('"') % 2 == 0:
-            return ""
-        self._taken.seek(0)
-        try:
-            list(csv.reader(self._taken, delimiter=self.delimiter, strict=True))
-        except csv.Error as error:
-            if "unexpected end" in str(error):
-                return "a quote that nothing closes: `load_dataset` stops"
-        return ""
 
     def _lines(self) -> Iterator[str]:
         first = True
         while chunk := self.source.chunk(CHUNK_BYTES):
-            for line in io.StringIO(self._decoded(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk), newline=""):
+            self._note_undecodable(chunk)
+            for line in lines_of(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk, keep_ends=True):
                 self._line += 1
-                self._taken.write(line)
                 self._size += len(line)
                 if self._size > LARGEST_LINE_BYTES:
                     raise csv.Error(f"a row of more than {LARGEST_LINE_BYTES >> 20} MB")
                 yield line
             first = False
+        self._ended = True
         if self.source.problem:
             self.faults.append(UnreadablePart(str(self.path), self.source.problem, self._line))
 
-    def _decoded(self, chunk: bytes) -> str:
-        try:
-            return chunk.decode()
-        except UnicodeDecodeError as error:
+    def _note_undecodable(self, chunk: bytes) -> None:
+        error = undecodable(chunk)
+        if error and not any("UTF-8" in fault.what for fault in self.faults):
             line = self._line + chunk.count(b"\n", 0, error.start) + 1
-            if not any("UTF-8" in fault.what for fault in self.faults):
-                self.faults.append(UnreadablePart(str(self.path), tell_undecodable(chunk, error), line))
-            return chunk.decode(errors="replace")
+            self.faults.append(UnreadablePart(str(self.path), tell_undecodable(chunk, error), line))
 
 
 SEPARATORS: Final = {";": ";", "\t": "\\t", "|": "|", ",": ","}

@@ -195,16 +195,18 @@ def _array(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
     """Yield the elements of one array; those that are no objects as rows with one column, `text`."""
     elements = Elements(beginning, source)
     as_rows = b"{" in beginning[:100].split(b'"', 1)[0]  # as datasets tells them apart
-    rows: list[str] = []
+    rows: list[bytes] = []
     length = 0
     for element in elements:
-        rows.append(_on_one_line(element) if as_rows else f'{{"text": {_on_one_line(element)}}}')
-        length += len(rows[-1])
+        row = _on_one_line(element).encode()
+        del element  # a long one would be in memory twice while its row is read
+        rows.append(row if as_rows else b'{"text": %b}' % row)
+        length += len(row)
         if length >= size:
-            yield Chunk("\n".join(rows).encode())
+            yield Chunk(b"\n".join(rows))
             rows, length = [], 0
     if rows or elements.problem:
-        yield Chunk("\n".join(rows).encode(), None, elements.problem)
+        yield Chunk(b"\n".join(rows), None, elements.problem)
 
 
 class Elements:
@@ -259,6 +261,8 @@ class Elements:
                 self.problem = self.problem or self._with_line("the array does not end")
                 return None
         element, self._at = self._text[self._at : end], end
+        if len(element) > CHUNK_BYTES:
+            self._forget()
         return element
 
     def _end_of_element(self) -> int | None:
@@ -293,13 +297,18 @@ class Elements:
 
     def _take(self, more: bytes) -> None:
         self._ended = not more
-        self._lines += self._text.count("\n", 0, self._at)
+        self._forget()
         try:
             decoded = self._decoder.decode(more, final=self._ended)
         except UnicodeDecodeError as error:
             self.problem = self._with_line(tell_undecodable(more, error))
             decoded = ""
-        self._text, self._at = self._text[self._at :] + decoded, 0
+        self._text += decoded
+
+    def _forget(self) -> None:
+        """Drop the text of the elements that were given."""
+        self._lines += self._text.count("\n", 0, self._at)
+        self._text, self._at = self._text[self._at :], 0
 
     def _with_line(self, what: str, at: int | None = None) -> str:
         line = self._lines + self._text.count("\n", 0, self._at if at is None else at) + 1

@@ -3,13 +3,12 @@
 Source: `datasets.packaged_modules.text`, 5.2. Tried: `tests/adapters/rows/test_rows_csv.py` runs both.
 """
 
-import io
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from holdfast.adapters.rows.encodings import tell_undecodable
+from holdfast.adapters.rows.encodings import lines_of, tell_undecodable, undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
 from holdfast.core.rows.columns import STRING
@@ -33,14 +32,10 @@ def read_text(path: Path, columns: Columns) -> Pieces:
     row, reported = 0, False
     with opened(path) as source:
         while chunk := source.chunk(CHUNK_BYTES):
-            try:
-                text = chunk.decode()
-            except UnicodeDecodeError as error:
-                if not reported:
-                    at = row + chunk.count(b"\n", 0, error.start)
-                    yield UnreadablePart(str(path), tell_undecodable(chunk, error), at + 1, at)
-                text, reported = chunk.decode(errors="replace"), True
-            lines = [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
+            if not reported and (error := undecodable(chunk)):
+                at, reported = row + chunk.count(b"\n", 0, error.start), True
+                yield UnreadablePart(str(path), tell_undecodable(chunk, error), at + 1, at)
+            lines = list(lines_of(chunk, keep_ends=False))
             yield RowChunk(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
             row += len(lines)
         if source.problem:

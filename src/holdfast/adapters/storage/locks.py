@@ -1,13 +1,13 @@
 """Locks that the operating system drops when their holder dies, however it dies."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.core.errors import LedgerError
 
 LOOKS: Final = 1000
@@ -64,7 +64,7 @@ def _is_taken(descriptor: int) -> bool:
         if not _take(descriptor, LOCK_SH):
             return False
         flock(descriptor, LOCK_UN)
-        time.sleep(LOOK_S)
+        SystemClock().sleep(LOOK_S)
     return False
 
 
