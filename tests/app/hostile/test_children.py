@@ -26,6 +26,7 @@ STARTING: Final = {
 ISOLATED: Final = {"-I", "-P"}
 LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
+    "adapters/environment/forked_pool.py:forked_pool": "forked: what it needs is imported",
     "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/environment/marked_processes.py:marked_child": "its words are those of its callers",
     "adapters/environment/marked_processes.py:_watcher": "sh is no Python",
@@ -35,8 +36,6 @@ LISTED: Final = {
     "adapters/export/converter.py:open_converter": "its words are those of `pip_command`",
     "adapters/prepared_rows.py:_run": "the user's own function, in a script that lies in a folder of ours",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
-    "app/catalog/verb.py:_read_all": "forked: what it needs is imported",
-    "app/check/many.py:share_out": "forked: what it needs is imported",
     "payload/export/__main__.py:_forked": "forked: what it needs is imported",
     "payload/guard.py:main": "forked: what it needs is imported",
     "payload/guard.py:run": "the training process, which is the user's",

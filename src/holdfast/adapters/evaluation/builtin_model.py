@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.environment.extras import install_command
-from holdfast.adapters.evaluation.process import VARIABLES
+from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.evaluation.process import MARK, VARIABLES
 from holdfast.core.errors import SourceError
 
 PROGRAM: Final = """\
@@ -25,14 +26,10 @@ def make_builtin(name: str) -> Path:
         SourceError: It cannot be made.
     """
     cache = Path(os.environ.get("HOLDFAST_CACHE", "~/.cache/holdfast")).expanduser()
-    done = subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
-        [sys.executable, "-P", "-c", PROGRAM, str(cache)],
-        env={**os.environ, **VARIABLES},
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no reason was given"]
+    words = [sys.executable, "-P", "-c", PROGRAM, str(cache)]
+    with marked_child(words, MARK, variables=VARIABLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        out, errors = (each.decode(errors="replace").strip().splitlines() for each in child.communicate())
+    if child.returncode:
+        last = errors[-1:] or ["no reason was given"]
         raise SourceError(f"{name} cannot be made: {last[0]}", where=name, fix=install_command("evaluate"))
-    return Path(done.stdout.strip().splitlines()[-1])
+    return Path(out[-1])

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -12,6 +11,7 @@ from typing import Final, Protocol
 from packaging.version import Version
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.environment.forked_pool import forked_pool
 from holdfast.adapters.environment.history_files import load_texts, save_text, writable_folder
 from holdfast.adapters.environment.registry import Registry
 from holdfast.adapters.environment.wheels import (
@@ -237,5 +237,5 @@ def _grown(package: PackageRecord, releases: Iterable[WheelContents]) -> Package
 def _read_all(wheels: Sequence[Path]) -> list[WheelContents]:
     if len(wheels) <= FEW:
         return [read_file(wheel) for wheel in wheels]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with forked_pool(os.cpu_count() or 1) as pool:
         return list(pool.map(read_file, wheels))

@@ -1,15 +1,14 @@
 """Checking many files: results of unchanged files come from the cache, the other files are checked on all cores."""
 
 import gc
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.environment.forked_pool import forked_pool
 from holdfast.adapters.storage.check_cache import (
     CacheBasis,
     CheckCache,
@@ -76,7 +75,7 @@ def share_out(
     if count < 2 or sys.platform != "linux" or THREADED & sys.modules.keys():  # noqa: PLR2004 - one process is this one
         yield from map(answer, questions)
         return
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:
+    with forked_pool(count) as pool:
         yield from pool.map(answer, questions, chunksize=max(1, len(questions) // (count * 8)))
 
 
