@@ -74,7 +74,7 @@ MERGED: dict[str, tuple[str, list[str], str | None, str]] = {
     "cast": ("tiny", [], "bfloat16", "5GB"),
 }
 REFUSED: dict[str, tuple[str, list[str], str, str]] = {
-    "foreign": ("tiny", ["foreign"], "adapter", "4 of its 12 tensors have no place in the base"),
+    "foreign": ("tiny", ["foreign"], "adapter", "4 of its tensors have no place in the base"),
     "wide": ("tiny", ["wide"], "adapter", "size mismatch"),
     "unsaved": ("tiny", ["unsaved"], "embeddings", "the adapter holds no embeddings of the others"),
     "prompt": ("tiny", ["prompt"], "unmergeable", "has no weights to merge"),

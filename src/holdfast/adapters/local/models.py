@@ -6,13 +6,13 @@ Not covered: weights in other formats, of which only the names are read; the Hub
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.foreign_files import expanded, read_foreign
-from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
+from holdfast.adapters.local.model_files import ADAPTER, CONFIG, INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_tensor_header
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -32,6 +32,11 @@ BESIDE_VOCABULARY: Final = ("added_tokens.json", "special_tokens_map.json", "tok
 """Files that name tokens which are added when the tokenizer is loaded."""
 LARGEST: Final = 64_000_000
 """In bytes; a longer file is none of those that say something of a model."""
+ADAPTER_WEIGHTS: Final = "adapter_model.safetensors"
+QUANTIZED: Final = "quantization_config"
+INTEGERS: Final = ("I", "U", "BOOL")
+"""How their types begin in safetensors."""
+WEIGHT: Final = ".weight"
 
 
 class LocalModels:
@@ -105,10 +110,19 @@ def read_model(folder: Path) -> ModelFacts:
     texts = {name: text for name in wanted(names) if (text := _read(folder / name)) is not None}
     model = model_of(names, texts)
     try:
-        parameters = _count(_headers(folder, names, model.shards).values())
+        tensors = _headers(folder, names, model.shards)
+        if ADAPTER in names and ADAPTER_WEIGHTS in names:
+            read_tensor_header(folder / ADAPTER_WEIGHTS)
     except SourceError as damage:
         return replace(model, problem=model.problem or damage.what)
-    return replace(model, parameters=parameters)
+    problem = "" if QUANTIZED in texts.get(CONFIG, QUANTIZED) else _integers(tensors)
+    return replace(model, parameters=_count(tensors.values()), problem=model.problem or problem)
+
+
+def _integers(tensors: Mapping[str, Tensor]) -> str:
+    """Return what is wrong with the weights of a model that is not quantized, if some are integers; transformers takes them as numbers."""
+    whole = (name for name, each in tensors.items() if each.dtype.startswith(INTEGERS) and name.endswith(WEIGHT))
+    return next((f"{name} is stored as {tensors[name].dtype}, and weights are no integers" for name in whole), "")
 
 
 def read_tensors(folder: Path, names: Collection[str]) -> frozenset[str]:

@@ -61,7 +61,7 @@ def found_model(name: str, facts: ModelFacts, *, offline: bool, where: str) -> F
     if facts.problem:
         raise UsageError(f"{name} cannot be loaded: {facts.problem}", where=where, fix="save or download it again")
     if facts.adapter is not None:
-        return _adapter(name, facts, facts.adapter, offline=offline)
+        return _adapter(name, facts, facts.adapter, offline=offline, where=where)
     config = _config_of_whole(name, facts, where)
     classifies = any(HEAD in str(each) for each in config.get("architectures") or ())
     return FoundModel(
@@ -93,7 +93,9 @@ def _has_tokenizer(facts: ModelFacts) -> bool:
     return not VOCABULARIES.isdisjoint(facts.files or ())
 
 
-def _adapter(name: str, facts: ModelFacts, adapter: Mapping[str, Any], *, offline: bool) -> FoundModel:
+def _adapter(name: str, facts: ModelFacts, adapter: Mapping[str, Any], *, offline: bool, where: str) -> FoundModel:
+    if not any(each.endswith(WEIGHTS) for each in facts.files or ()):
+        raise UsageError(f"{name} holds no weights", where=where, fix="save or download the adapter again")
     base = _base_of(name, adapter, offline=offline)
     classifies = adapter.get("task_type") == CLASSIFIES
     return FoundModel(

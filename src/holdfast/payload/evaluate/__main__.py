@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, shorten_error
+from ..whole_weights import WeightsError
 from .work_request import ModelRequest, read_request
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ def main(path: Path) -> None:
     model, work = read_request(path)
     loaded = attempt_aloud(lambda: _load(model))
     if isinstance(loaded, RaisedCall):
-        is_adapter = model.adapter is not None and _is_peft(loaded.error)
-        tell("unusable", because=describe_error(loaded.error), adapter=is_adapter)
+        tell(
+            "unusable",
+            because=_describe(loaded.error),
+            adapter=model.adapter is not None and _is_of_adapter(loaded.error),
+        )
         return
     tell("loaded", **loaded.model.describe())
     for each in work:
@@ -54,7 +58,13 @@ def _load(request: ModelRequest) -> LoadedWork:
     return LoadedWork(load(request), dataset_work.do, dataset_work.kind_of)
 
 
-def _is_peft(error: BaseException) -> bool:
+def _describe(error: Exception) -> str:
+    return shorten_error(error) if isinstance(error, WeightsError) else describe_error(error)
+
+
+def _is_of_adapter(error: Exception) -> bool:
+    if isinstance(error, WeightsError):
+        return error.kind == "adapter"
     return any("/peft/" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import transformers
 
+from ..whole_weights import load_adapter, load_whole, refuse_unknown_tokens
 from .work_request import ModelRequest
 
 LIBRARIES = ("torch", "transformers")
@@ -54,9 +55,11 @@ def load_model(request: ModelRequest) -> LoadedModel:
         tokenizer.chat_template = request.template
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    model: Any = _kind(request).from_pretrained(request.path, dtype="auto")
+    brings_head = request.classifies and request.adapter is not None
+    model = load_whole(_kind(request), request.path, name=request.path, has_new_head=brings_head, dtype="auto")
     if request.adapter is not None:
         model = _with_adapter(model, request.adapter, len(tokenizer))
+    refuse_unknown_tokens(tokenizer, model)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
     model.config.pad_token_id = tokenizer.pad_token_id
@@ -82,11 +85,9 @@ def _load_tokenizer(request: ModelRequest) -> tuple[Any, Any]:
 
 def _with_adapter(model: Any, adapter: str, vocabulary: int) -> Any:
     """Return a model with an adapter, and with embeddings for tokens that its training added."""
-    from peft import PeftModel
-
     if vocabulary > model.get_input_embeddings().num_embeddings:
         model.resize_token_embeddings(vocabulary)
-    return PeftModel.from_pretrained(model, adapter)
+    return load_adapter(model, adapter)
 
 
 def _positions(config: Any, tokenizer: Any) -> int:

@@ -19,9 +19,12 @@ from select import select
 from typing import Any
 
 from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, shorten_error
+from ..whole_weights import WeightsError
 from .converter import Converter
 from .errors import ExportError
 
+KNOWN = (ExportError, WeightsError)
+"""Errors whose message says all."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 KIB = 1024
 ORIGINS = {"/conversion/": "converter", "/gguf-py/": "converter", "/peft/": "adapter"}
@@ -127,7 +130,7 @@ def _is_infinite(value: object) -> bool:
 
 def kind_of(error: BaseException) -> str:
     """Return the kind of an error."""
-    if isinstance(error, ExportError):
+    if isinstance(error, KNOWN):
         return error.kind
     if _is_full(error):
         return "disk"
@@ -151,7 +154,7 @@ def _is_full(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """Return an error in one line."""
-    return shorten_error(error) if isinstance(error, ExportError) else describe_error(error)
+    return shorten_error(error) if isinstance(error, KNOWN) else describe_error(error)
 
 
 if __name__ == "__main__":

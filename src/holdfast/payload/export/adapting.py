@@ -5,9 +5,10 @@ from contextlib import suppress
 from typing import Any
 
 import torch
-from peft import PeftConfig, PeftModel, PeftType
-from peft.utils import get_peft_model_state_dict, load_peft_weights
+from peft import PeftConfig, PeftType
+from peft.utils import load_peft_weights
 
+from ..whole_weights import load_adapter, refuse_misfit
 from .errors import ExportError
 
 EMBEDDINGS = ("embed_tokens", "wte", "lm_head", "embed_in", "embed_out", "word_embeddings")
@@ -40,13 +41,11 @@ def add_adapters(model: Any, adapters: Sequence[str]) -> Any:
     kinds = _kinds_that_merge(configs)
     untie_where_adapted(model, configs)
     names = adapter_names(adapters)
-    found: Any = PeftModel.from_pretrained(model, adapters[0], adapter_name=names[0])
+    found = load_adapter(model, adapters[0], names[0])
     if not hasattr(found, "merge_and_unload"):
         raise ExportError("unmergeable", f"an adapter of type {kinds[0]} has no weights to merge")
     for name, each in zip(names[1:], adapters[1:], strict=True):
-        found.load_adapter(each, adapter_name=name)
-    for name, each in zip(names, adapters, strict=True):
-        _refuse_unplaced(found, name, each)
+        refuse_misfit(found.load_adapter(each, adapter_name=name))
     found.base_model.set_adapter(names if len(names) > 1 else names[0])
     return found.eval()
 
@@ -62,16 +61,6 @@ def _kinds_that_merge(configs: Sequence[Any]) -> list[str]:
 def adapter_names(adapters: Sequence[str]) -> list[str]:
     """Return the names by which peft knows the adapters."""
     return [f"adapter{number}" if number else "default" for number in range(len(adapters))]
-
-
-def _refuse_unplaced(model: Any, name: str, adapter: str) -> None:
-    """Raise if tensors of an adapter found no place in the base: peft warns, and goes on."""
-    stored = set(load_peft_weights(adapter, device="cpu"))
-    placed = set(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=True))
-    placed |= {key for key in stored if key.endswith(("embed_tokens.weight", "lm_head.weight"))}
-    if lost := sorted(stored - placed):
-        what = f"{len(lost)} of its {len(stored)} tensors have no place in the base: {', '.join(lost[:2])}"
-        raise ExportError("adapter", what)
 
 
 def untie_where_adapted(model: Any, configs: Sequence[Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from ..whole_weights import refuse_unknown_tokens
 from .texts import some_texts
 
 COMPARED = 12
@@ -13,6 +14,7 @@ LONGEST = 64
 
 def logits_of(model: Any, tokenizer: Any) -> Iterator[torch.Tensor]:
     """Yield the logits for some texts, on this processor."""
+    refuse_unknown_tokens(tokenizer, model)
     limit = model.get_input_embeddings().num_embeddings
     for text in some_texts(COMPARED):
         ids = [each for each in tokenizer(text)["input_ids"][:LONGEST] if each < limit]

@@ -11,6 +11,7 @@ import torch
 import transformers
 from huggingface_hub import snapshot_download
 
+from ..whole_weights import load_whole
 from .adapting import adapter_names, add_adapters, fit_embeddings, is_tied, labels_of, set_tied
 from .errors import ExportError
 from .logits import largest_difference, logits_of, measured, relative_difference
@@ -66,7 +67,7 @@ def merge(request: MergeRequest) -> dict[str, Any]:
     merged.config.dtype = merged.dtype
     save(merged, tokenizer, request, Path(request.out))
     del model, merged  # the saved model is loaded beside nothing
-    saved = _load(request.out, None, classifies=request.classifies, dtype=torch.float32)
+    saved = _load(request, request.out, None, torch.float32)
     after = relative_difference(before, list(logits_of(saved, tokenizer)))
     return {**facts, "saved_difference": after, "dtype": dtype, "precision": precision, "tied": tied, "resized": added}
 
@@ -76,7 +77,7 @@ def _copy(folder: Path, tokenizer: Any, request: MergeRequest) -> dict[str, Any]
     shutil.copytree(folder, request.out, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
     if request.template or request.tokenizer != request.path:
         save_tokenizer(tokenizer, [request.tokenizer, request.path], Path(request.out))
-    model = _load(request.out, None, classifies=request.classifies, dtype="auto")
+    model = _load(request, request.out, None, "auto")
     logits = list(logits_of(model, tokenizer))
     return {**measured(logits, logits), "dtype": _dtype_of(model), "precision": "copied", "tied": is_tied(model)}
 
@@ -101,7 +102,7 @@ def load_base(request: MergeRequest) -> Any:
     more: dict[str, Any] = {}
     if request.adapters and request.classifies:
         more["num_labels"] = labels_of(request.adapters[0])
-    return _load(request.path, request.revision, classifies=request.classifies, dtype="auto", **more)
+    return _load(request, request.path, request.revision, "auto", **more)
 
 
 def refuse_quantized(config: Any, name: str) -> None:
@@ -112,17 +113,21 @@ def refuse_quantized(config: Any, name: str) -> None:
         raise ExportError("quantized", f"{name} is stored quantized ({getattr(method, 'value', method)})")
 
 
-def _load(path: Any, revision: str | None, *, classifies: bool, dtype: Any, **more: Any) -> Any:
-    """Return a model of the class that its configuration names; all its weights must be there."""
-    config = transformers.AutoConfig.from_pretrained(path, revision=revision)
-    named = next(iter(config.architectures or ()), "")
-    auto = transformers.AutoModelForSequenceClassification if classifies else transformers.AutoModelForCausalLM
-    kind: Any = getattr(transformers, named, auto) if not classifies or "Classification" in named else auto
-    model, loaded = kind.from_pretrained(path, revision=revision, dtype=dtype, output_loading_info=True, **more)
-    missing = sorted(loaded["missing_keys"])
-    if missing and not more:
-        raise ExportError("damaged", f"{path} lacks {len(missing)} weights: {', '.join(missing[:3])}")
+def _load(request: MergeRequest, path: str, revision: str | None, dtype: Any, **more: Any) -> Any:
+    """Return a model of the class that the configuration names; all its weights must be there."""
+    config = transformers.AutoConfig.from_pretrained(request.path, revision=request.revision)
+    kind = class_of(config)
+    if request.classifies and "Classification" not in kind.__name__:
+        kind = transformers.AutoModelForSequenceClassification
+    model = load_whole(kind, path, name=request.path, has_new_head=bool(more), revision=revision, dtype=dtype, **more)
     return model.eval()
+
+
+def class_of(config: Any) -> Any:
+    """The class that a configuration names, if it is one of its type with a head; else the one that writes."""
+    named = getattr(transformers, str(next(iter(config.architectures or ()), "")), None)
+    fits = getattr(named, "config_class", None) is type(config) and "For" in named.__name__
+    return named if fits else transformers.AutoModelForCausalLM
 
 
 def _stored_whole(request: MergeRequest) -> Path | None:

@@ -11,7 +11,7 @@ import transformers
 
 from .chat import parts_of_chat
 from .comparing import LIMIT, WINDOW
-from .merging import refuse_quantized
+from .merging import class_of, refuse_quantized
 from .vocabulary import CHAT, reference_ids
 
 WINDOWS = 8
@@ -42,8 +42,7 @@ def refer(request: ReferenceRequest) -> dict[str, Any]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(request.model)
     config = transformers.AutoConfig.from_pretrained(request.model)
     refuse_quantized(config, request.model)
-    kind = getattr(transformers, next(iter(config.architectures or ())), transformers.AutoModelForCausalLM)
-    model = kind.from_pretrained(request.model, dtype=torch.float32).eval()
+    model = class_of(config).from_pretrained(request.model, dtype=torch.float32).eval()
     windows = _windows(tokenizer, Path(request.sample).read_text(encoding="utf-8"), config)
     losses, logits = _measure(model, windows)
     prompt = _prompt(tokenizer)
