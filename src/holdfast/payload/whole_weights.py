@@ -91,7 +91,9 @@ def load_adapter(model: Any, adapter: str, name: str = "default") -> Any:
     from peft import PeftModel  # which models without adapters need not
 
     adapted: Any = PeftModel.from_pretrained(model, adapter, adapter_name=name)
-    refuse_misfit(adapted.load_adapter(adapter, adapter_name=name))  # which alone tells what had no place
+    loaded = adapted.load_adapter(adapter, adapter_name=name)  # which alone tells what had no place
+    if not adapted.peft_config[name].is_prompt_learning:  # of its tensors it tells that they have none
+        refuse_misfit(loaded)
     return adapted
 
 

@@ -142,7 +142,7 @@ CELLS: Final = {
 
 @pytest.mark.parametrize(("name", "text"), CELLS.items(), ids=CELLS)
 def test_a_long_cell_is_not_in_memory_many_times(tmp_path: Path, name: str, text: str) -> None:
-    """As long as is read at all, 64 MB, one took up to 1.6 GB: copies of it, or a list of its lines."""
+    """Of 60 MB, one took up to 1.6 GB: copies of it, or a list of its lines."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     open_rows(tmp_path / name)  # what is imported or made once is not counted

@@ -182,7 +182,7 @@ def test_what_a_quote_swallows_is_bounded(tmp_path: Path) -> None:
     told = ours(path)
 
     assert told.rows == {"a": [1], "b": [2]}
-    assert "a row of more than 64 MB" in told.broken[0].what
+    assert "a row of more than 40 MB" in told.broken[0].what
 
 
 @pytest.mark.parametrize(

@@ -149,21 +149,26 @@ class CsvRecords:
     def _lines(self) -> Iterator[str]:
         first = True
         while chunk := self.source.chunk(CHUNK_BYTES):
-            self._note_undecodable(chunk)
-            for line in lines_of(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk, keep_ends=True):
-                self._line += 1
-                self._size += len(line)
-                if self._size > LARGEST_LINE_BYTES:
-                    raise csv.Error(f"a row of more than {LARGEST_LINE_BYTES >> 20} MB")
-                yield line
+            chunk = chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
+            error = undecodable(chunk)
+            if error:
+                self._note_undecodable(chunk, error)
+            # No name stands for a line, which would be kept until the next one.
+            yield from map(self._counted, lines_of(chunk, keep_ends=True, damaged=error is not None))
             first = False
         self._ended = True
         if self.source.problem:
             self.faults.append(UnreadablePart(str(self.path), self.source.problem, self._line))
 
-    def _note_undecodable(self, chunk: bytes) -> None:
-        error = undecodable(chunk)
-        if error and not any("UTF-8" in fault.what for fault in self.faults):
+    def _counted(self, line: str) -> str:
+        self._line += 1
+        self._size += len(line)
+        if self._size > LARGEST_LINE_BYTES:
+            raise csv.Error(f"a row of more than {LARGEST_LINE_BYTES >> 20} MB")
+        return line
+
+    def _note_undecodable(self, chunk: bytes, error: UnicodeDecodeError) -> None:
+        if not any("UTF-8" in fault.what for fault in self.faults):
             line = self._line + chunk.count(b"\n", 0, error.start) + 1
             self.faults.append(UnreadablePart(str(self.path), tell_undecodable(chunk, error), line))
 

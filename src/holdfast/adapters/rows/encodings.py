@@ -16,13 +16,14 @@ MOST_IN_A_ROW: Final = 2
 """Letters with accents, quotes and dashes that stand next to one another in western texts; elsewhere whole words are of such bytes."""
 
 
-def lines_of(chunk: bytes, *, keep_ends: bool) -> Iterator[str]:
+def lines_of(chunk: bytes, *, keep_ends: bool, damaged: bool) -> Iterator[str]:
     r"""The lines of a chunk, each decoded alone: one wide character makes a text take four times the memory.
 
-    >>> list(lines_of("a\r\né\u2028b\n".encode(), keep_ends=True))
+    >>> list(lines_of("a\r\né\u2028b\n".encode(), keep_ends=True, damaged=False))
     ['a\r\n', 'é\u2028b\n']
     """
-    return map(partial(bytes.decode, errors="replace"), chunk.splitlines(keepends=keep_ends))
+    decode = partial(bytes.decode, errors="replace") if damaged else bytes.decode
+    return map(decode, chunk.splitlines(keepends=keep_ends))
 
 
 def undecodable(chunk: bytes) -> UnicodeDecodeError | None:

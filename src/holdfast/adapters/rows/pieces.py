@@ -11,7 +11,7 @@ from holdfast.core.rows.scan import UnreadablePart
 # As many bytes or characters as `datasets` reads at a time, so that the first of them decide on the same types.
 CHUNK_BYTES = 10 << 20
 # A line that is longer is not read; it must fit into memory several times, read and parsed.
-LARGEST_LINE_BYTES = 64 << 20
+LARGEST_LINE_BYTES = 40 << 20
 # After so many places a file is left alone: nobody reads more of them.
 MOST_BROKEN = 100
 

@@ -32,10 +32,10 @@ def read_text(path: Path, columns: Columns) -> Pieces:
     row, reported = 0, False
     with opened(path) as source:
         while chunk := source.chunk(CHUNK_BYTES):
-            if not reported and (error := undecodable(chunk)):
+            if (error := undecodable(chunk)) and not reported:
                 at, reported = row + chunk.count(b"\n", 0, error.start), True
                 yield UnreadablePart(str(path), tell_undecodable(chunk, error), at + 1, at)
-            lines = list(lines_of(chunk, keep_ends=False))
+            lines = list(lines_of(chunk, keep_ends=False, damaged=error is not None))
             yield RowChunk(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
             row += len(lines)
         if source.problem:

@@ -125,7 +125,7 @@ def _load(request: MergeRequest, path: str, revision: str | None, dtype: Any, **
 
 def class_of(config: Any) -> Any:
     """The class that a configuration names, if it is one of its type with a head; else the one that writes."""
-    named = getattr(transformers, str(next(iter(config.architectures or ()), "")), None)
+    named: Any = getattr(transformers, str(next(iter(config.architectures or ()), "")), None)
     fits = getattr(named, "config_class", None) is type(config) and "For" in named.__name__
     return named if fits else transformers.AutoModelForCausalLM
 
