@@ -41,6 +41,8 @@ MISSING: Final = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
     "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+WIDEST: Final = 4
+"""Bytes of a character in memory."""
 LONGEST_NUMBER: Final = 400
 """Characters of a cell that decide on its type."""
 INTEGER: Final = r"^\s*[+-]?\d+\s*$"
@@ -213,7 +215,7 @@ def _batch(records: Iterator[Record]) -> Iterator[Record]:
     for record in islice(records, CHUNK_ROWS):
         yield record
         size, cells = size + sum(map(len, record.cells)), cells + len(record.cells)
-        if size > PART_BYTES or cells > MOST_CELLS:
+        if size * WIDEST > PART_BYTES or cells > MOST_CELLS:
             return
 
 
@@ -281,6 +283,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
                     return start + len(batch)
             yield from table.faults[reported:]
             reported, start = len(table.faults), start + len(batch)
+            del batch  # else it is in memory beside the next one
         yield from table.faults[reported:]
     return start
 
