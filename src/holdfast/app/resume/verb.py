@@ -1,7 +1,7 @@
 """Continuing a run."""
 
 from holdfast.app.arguments import PathName
-from holdfast.app.run.accepting import require_changes
+from holdfast.app.run.accepting import accept_refused_changes
 from holdfast.app.run.continuing import START_ANEW, continue_run
 from holdfast.app.run.observers import NO_OBSERVER, RunObserver
 from holdfast.app.run.opening import open_resumable_run
@@ -50,8 +50,8 @@ def resume(
         fix = f"correct the job; {START_ANEW}"
         raise UsageError(f"{opened.name} was {state.because}", where=str(opened.folder), fix=fix)
     if accept_changes:
-        require_changes(opened)
+        state = accept_refused_changes(opened, state)
     ready = continue_run(opened, observer)
     if isinstance(ready, RunResult):
         return ready
-    return supervise_or_watch(ready, observer, detach=detach, before=state, accept=accept_changes)
+    return supervise_or_watch(ready, observer, detach=detach, before=state)

@@ -37,18 +37,14 @@ class EndedCommand:
         return self.error or f"exit code {self.exit_code}"
 
 
-def send_to_background(run: Run, options: Sequence[str] = ()) -> None:
+def send_to_background(run: Run) -> None:
     """Start a supervisor in the background, and return once it supervises the run.
-
-    Args:
-        run: The run.
-        options: Options of `holdfast resume`.
 
     Raises:
         BackendError: It ended before that.
     """
     before, log = run.state(), run.folder / "supervisor.log"
-    words = ("resume", run.name, "--runs", str(run.folder.parent), *options)
+    words = ("resume", run.name, "--runs", str(run.folder.parent))
     ended = start_in_background(words, run.secrets, log, lambda: _is_under_way(run))
     after = run.state()
     if ended is not None and (after == before or not after.stage.ended):

@@ -3,7 +3,6 @@
 from msgspec import structs
 
 from holdfast.adapters.storage.run_folder import supervising
-from holdfast.app.run.accepting import accept_changes
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.kept_results import load_evaluations
@@ -17,7 +16,7 @@ from holdfast.results.run import RunResult
 
 
 def supervise_or_watch(
-    run: Run, observer: RunObserver, *, detach: bool, before: RunState | None = None, accept: bool = False
+    run: Run, observer: RunObserver, *, detach: bool = False, before: RunState | None = None
 ) -> RunResult:
     """Supervise a run; if another process does so already, watch the run until it ends.
 
@@ -25,16 +24,12 @@ def supervise_or_watch(
         run: The run.
         observer: Follows it; may stop it or detach from it.
         detach: Return at once; a supervisor continues in the background.
-        before: The state when the command looked at the run. A run that has ended since then is not started again. None: it was open.
-        accept: Accept the settings that were refused.
-
-    Raises:
-        UsageError: There are no changes to accept.
+        before: The state of a run that is continued, when the command looked at it: one that has ended since then is not started again.
     """
     if detach:
-        return _detach(run, accept=accept)
+        return _detach(run)
     with supervising(run.folder) as mine:
-        state = _supervise(run, observer, before, accept=accept) if mine else run.watch(observer)
+        state = _supervise(run, observer, before) if mine else run.watch(observer)
     if mine and not state.stage.ended and observer.has_left():
         _detach(run)
     progress = follow(run.events())
@@ -43,19 +38,17 @@ def supervise_or_watch(
     return structs.replace(result, summary=render_summary(progress, run.counted_until_s(state)))
 
 
-def _detach(run: Run, *, accept: bool = False) -> RunResult:
+def _detach(run: Run) -> RunResult:
     """Leave a run to a supervisor in the background; return its result so far."""
-    send_to_background(run, ("--accept-changes",) if accept else ())
+    send_to_background(run)
     return run_result(run.name, run.state())
 
 
-def _supervise(run: Run, observer: RunObserver, before: RunState | None, *, accept: bool) -> RunState:
+def _supervise(run: Run, observer: RunObserver, before: RunState | None) -> RunState:
     """Supervise a run, and report its end, unless another process has just done so; return its state."""
     found = run.state()
     if found.stage.ended and found != before:
         return found
-    if accept:
-        accept_changes(run)
     from holdfast.app.run.diagnosing import diagnose_attempt  # imported here, so that a watcher starts soon
     from holdfast.app.run.reporting import write_report
 

@@ -34,7 +34,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     request_stop(opened, state, Stopper.PERSON)
     if is_idle(state) and (closed := _close_idle(opened)):
         return closed
-    return supervise_or_watch(opened, observer, detach=False)
+    return supervise_or_watch(opened, observer)
 
 
 def _close_idle(run: Run) -> RunResult | None:

@@ -285,4 +285,4 @@ class StudyRunner:
 def _supervise(ready: ReadyRun, orders: TrialOrders) -> RunResult:
     """Supervise a run, in a thread of its own with its own connection to the ledger."""
     connected = replace(ready.run, ledger=Ledger(ready.run.folder.parent))
-    return supervise_or_watch(connected, orders, detach=False, before=ready.before)
+    return supervise_or_watch(connected, orders, before=ready.before)

@@ -16,6 +16,8 @@ Numbers = tuple[int, ...]
 Bounds = tuple[Numbers | None, Numbers | None]
 """The lowest and the highest version that may be meant; None if there is none. Exclusive ends count as inclusive."""
 
+RELEASE_NUMBERS: Final = 3
+"""Numbers in the version of a release of torch, transformers, TRL, peft, datasets and accelerate."""
 PLAIN: Final = re.compile(r"v?(\d+(?:\.\d+)*)")
 CLAUSE: Final = re.compile(r"(>=|<=|===|==|!=|~=|<|>)\s*([^\s,]+)")
 MARKER: Final = re.compile(r"""\s*(\w+)\s*(==|!=|<=|>=|<|>)\s*(['"])([^'"]*)\3\s*""")
@@ -150,6 +152,15 @@ def _holds_here(comparison: str, environment: Mapping[str, str]) -> bool | None:
 def spelled(number: Numbers) -> str:
     """Return a version of numbers as text."""
     return ".".join(map(str, number)) or "0"
+
+
+def spelled_release(number: Numbers) -> str:
+    """Return a version as its release calls itself: `peft==0.18` installs what says that it is 0.18.0.
+
+    >>> spelled_release((0, 18)), spelled_release((2, 13, 1))
+    ('0.18.0', '2.13.1')
+    """
+    return spelled((*number, *(0,) * (RELEASE_NUMBERS - len(number))))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from holdfast.core.environment.requirement import Requirement, parse_requirement
 from holdfast.core.environment.script_header import read_header
-from holdfast.core.environment.versions import Numbers, numbers
+from holdfast.core.environment.versions import numbers, spelled_release
 from holdfast.core.job_file.job import Job
 from holdfast.core.run.event import EndReason, Event, Liveness, Polled, Reported
 from holdfast.core.run.plan import Attempt
@@ -16,7 +16,6 @@ from holdfast.core.run.training_event import Resumed
 
 RESTORED: Final = ("learning_rate", "weight_decay")
 """Settings that the optimizer's state brings along, whatever the job says. Source: `Optimizer.load_state_dict` of torch 2.13."""
-
 
 COMPARED: Final = (
     "optim",
@@ -30,8 +29,6 @@ COMPARED: Final = (
     "seed",
 )
 """Settings that a trainer has as the job gives them. It compares all of them, and its data and its versions, but after its model is loaded."""
-PARTS: Final = 3
-"""Numbers in a version of the libraries that a checkpoint names: `peft==0.18` installs what calls itself 0.18.0."""
 
 
 def refused_settings(
@@ -73,16 +70,7 @@ def _pinned_versions(script: str) -> dict[str, str]:
     lines = map(parse_requirement, read_header(script, "attempt.py").get("dependencies", ()))
     pins = {each.package: each.pin for each in lines if isinstance(each, Requirement) and each.pin and not each.marker}
     public = {name: numbers(pin.partition("+")[0]) for name, pin in pins.items()}
-    return {name: _spell(version) for name, version in public.items() if version is not None}
-
-
-def _spell(version: Numbers) -> str:
-    """The spelling of a version with all of its numbers.
-
-    >>> _spell((0, 18)), _spell((2, 13, 1))
-    ('0.18.0', '2.13.1')
-    """
-    return ".".join(map(str, (*version, *(0,) * (PARTS - len(version)))))
+    return {name: spelled_release(version) for name, version in public.items() if version is not None}
 
 
 def _is_other(before: Any, after: Any) -> bool:
