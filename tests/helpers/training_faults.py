@@ -26,6 +26,7 @@ AT, _, RANK = AT.partition(":")
 STEP = int(AT or 0)
 HERE = not RANK or os.environ.get("RANK") == RANK  # the fault is in this process
 FIRST = os.environ.get("HOLDFAST_ATTEMPT", "1").endswith("1")  # the folder of the first attempt
+POISONED = 12  # steps that `poison` spoils
 HIGH_RATE = 1.5e-5  # above which `nan-rate` strikes; the default of SFT is 2e-5
 NO_ROOM = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. "
 OWN = "Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory "
@@ -182,6 +183,18 @@ def strike() -> None:
         sys.exit(1)
 
 
+def poison(trainer: Any, inputs: Any, step: int) -> Any:
+    """Return a batch whose labels are noise; the first attempt then waits until it is asked to stop, as long steps would."""
+    if step >= STEP + POISONED + 1 and FIRST:
+        while not sys.modules["holdfast_runtime"].attempt.stop.is_heard:
+            threading.Event().wait(0.05)
+    if not STEP <= step < STEP + POISONED:
+        return inputs
+    drawn = torch.Generator().manual_seed(step)
+    labels = torch.randint(5, trainer.model.config.vocab_size, inputs["labels"].shape, generator=drawn)
+    return {**inputs, "labels": labels.where(inputs["labels"] >= 0, inputs["labels"])}
+
+
 def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
     """Train a step, with the fault in it."""
     step = self.state.global_step
@@ -191,6 +204,8 @@ def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
         raise ERRORS[KIND]
     if HERE and step == STEP and FIRST:
         strike()
+    if KIND == "poison":
+        inputs = poison(self, inputs, step)
     loss = train(self, model, inputs, *rest)
     if step == STEP and (KIND in ("nan", "inf") or (KIND == "nan-rate" and self.args.learning_rate > HIGH_RATE)):
         for parameter in model.parameters():

@@ -72,6 +72,9 @@ OWN_REQUESTS = {
     "launcher-died": 1001,
     "timeout": 1002,
 }  # numbers of a process' own requests to stop, above those of signals
+SPIKE_LOSSES = (
+    40  # in a row above all before them, during which no checkpoint is deleted: a supervisor has ended a spike by then
+)
 NEWEST = 3  # collectives of each process group that are kept
 PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
@@ -657,6 +660,7 @@ class TrainerWatch:
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
         self._finite = True  # the gradients that were logged last
+        self._highest, self._above = math.inf, 0  # the highest loss, and how many in a row are above it now
         self._failed_pushes: set[int] = set()  # those that were reported
         self._settings: dict[str, Any] = {}  # that checkpoints are saved with
 
@@ -793,7 +797,8 @@ class TrainerWatch:
             self._pushes.pop(0)()
         while self._rotations:
             rotate = self._rotations.pop()
-            if self._finite:  # or the last checkpoints with finite weights would make room for those without
+            # Or the last checkpoints with good weights would make room for those without.
+            if self._finite and not self._above:
                 rotate()
 
     def _leave_full_disk(self, folder: Path, size: int, device: Any, *, is_last: bool) -> None:
@@ -847,12 +852,22 @@ class TrainerWatch:
             own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}
             if "grad_norm" in self._logged:
                 self._finite = own["grad_norm"] is not None
+            self._note_loss(own["loss"])
             own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
             cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             own["memory_bytes"] = cuda.max_memory_allocated() if cuda.is_initialized() else rss
             self._waiting["idle_s"] = self._attempt.pulse.take_longest_s()
             self._attempt.write("step", **self._waiting, **own, metrics=figures, nan=lost)
             self._waiting, self._logged = None, {}
+
+    def _note_loss(self, loss: float | None) -> None:
+        """Count the losses in a row that are above all before them: perhaps a spike spoils the weights. Many are the usual ones."""
+        if not loss:
+            return
+        self._above = self._above + 1 if loss > self._highest else 0
+        if not self._above or self._above > SPIKE_LOSSES:
+            self._highest = loss if math.isinf(self._highest) else max(self._highest, loss)
+            self._above = 0
 
     def _live(self, state: Any, control: Any) -> None:
         """Give a sign of life, and note whether the training is over: what follows is no step."""

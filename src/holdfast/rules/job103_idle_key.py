@@ -1,7 +1,7 @@
 """Key that has no effect where the job runs.
 
 ## What it does
-Checks for keys of the job file that the job's backend or its tracker does not read.
+Checks for keys of the job file that the job's backend, its tracker or its method does not read.
 
 ## Why is this bad
 You expect the hardware, a budget or a group of runs to take effect. The run does everything else, and silently ignores
@@ -15,12 +15,14 @@ from collections.abc import Iterator
 
 from holdfast.core.check.finding import Case, Finding, Rule, Severity
 from holdfast.core.job.document import ABSENT, Document
+from holdfast.core.job.methods import ONLINE
 from holdfast.core.job.trackers import TRACKER_KEYS
 from holdfast.core.run.backends import BackendCapabilities, backend_of
 
 # Why a key has no effect.
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 PERMITTED = "hardware"
+SPIKE = "loss_spike"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
 
 
@@ -33,6 +35,10 @@ def check(job: Document) -> Iterator[Finding]:
     if PERMITTED in _listed(job.get("recover.allow", [])) and not backend.has_flavors:
         fault = f"`{PERMITTED}` of `recover.allow` has no effect: the {backend.name} backend has no other"
         yield Finding("recover.allow", fault)
+    if SPIKE in _listed(job.get("recover.allow", [])) and job.get("method", "") in ONLINE:
+        yield Finding(
+            "recover.allow", f"`{SPIKE}` of `recover.allow` has no effect: the losses of rewards are not judged"
+        )
     yield from _machines(job, backend)
 
 
@@ -75,6 +81,8 @@ model: Qwen/Qwen2.5-0.5B
 dataset: trl-lib/Capybara
 """
 
+GENERATES = JOB.replace("sft", "grpo") + "rewards: [accuracy_reward]\n"
+
 RULE = Rule(
     code="JOB103",
     name="idle-key",
@@ -89,10 +97,12 @@ RULE = Rule(
         Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
         Case(job=JOB + "track: {with: tensorboard, project: rates, group: warm-up}\n", at="track.group"),
         Case(job=JOB + "track: {project: rates}\n", at="track.project"),
+        Case(job=GENERATES + "recover: {allow: [loss_spike]}\n", at="recover.allow"),
     ),
     good=(
         Case(job=JOB),
         Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, optimizer]}\n"),
+        Case(job=JOB + "recover: {allow: [loss_spike]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: [q4_k_m]}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "track: {with: wandb, project: rates, group: warm-up, run: first}\n"),
         Case(job=JOB + "track: {with: none, project: rates}\n"),

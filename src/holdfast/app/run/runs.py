@@ -34,6 +34,7 @@ from holdfast.core.run.event import (
 )
 from holdfast.core.run.plan import Plan
 from holdfast.core.run.run_state import RunState, fold
+from holdfast.engine.recover.spoilt_steps import ends_spikes
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.engine.run.supervise import Limits
@@ -110,6 +111,7 @@ class Run:
                 poll_s=backend.capabilities.poll_s,
                 evaluates=bool(plan.evaluations),
                 exports=bool(plan.gguf),
+                ends_spikes=ends_spikes(plan),
                 stall_s=plan.stall_timeout_s,
                 budget=budget_of(plan),
             )

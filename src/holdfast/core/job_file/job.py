@@ -262,8 +262,8 @@ class Recover(StrictPart):
     failure, and continues from the newest complete checkpoint."""
     allow: list[Permission] = ["batch_size", "checkpointing"]
     """Changes that a run may make by itself after a failure: a smaller batch with the same rows per step; gradient checkpointing; an optimizer that
-    needs less memory; larger hardware; a lower learning rate; skipping batches whose gradients are not finite; one more attempt if the cause is
-    unknown; another attempt after SIGKILL or SIGTERM on this machine, which otherwise count as a person's wish. See `docs/recover.md`."""
+    needs less memory; larger hardware; a lower learning rate; skipping batches whose gradients are not finite; ending an attempt whose loss
+    spikes and stays high, and skipping the batches of the spike; one more attempt if the cause is unknown; another attempt after SIGKILL or SIGTERM on this machine, which otherwise count as a person's wish. See `docs/recover.md`."""
 
 
 class Notify(StrictPart):

@@ -20,6 +20,7 @@ from holdfast.core.run.event import (
     Started,
     TroubleNoted,
 )
+from holdfast.core.run.loss_spike import LossRange, follow_loss_range
 from holdfast.core.run.lost_loss import LostLoss, follow_loss
 from holdfast.core.run.pace import Pace, follow_pace
 from holdfast.core.run.remedy import AppliedRemedy
@@ -69,6 +70,7 @@ class AttemptState:
         saved: The model that was saved last since its training began; None if none was.
         finite_step: The last logged step with finite gradients.
         lost: Since when they are not; None if they are.
+        loss_range: The losses that it has logged, as far as a spike is judged by them.
         metrics: The newest value of each metric.
         course: How its numbers have gone.
         pace: How long its steps have taken.
@@ -109,6 +111,7 @@ class AttemptState:
     saved: ModelSaved | None = None
     finite_step: int = 0
     lost: LostLoss | None = None
+    loss_range: LossRange = field(default_factory=LossRange)
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     course: Course = field(default_factory=Course)
     pace: Pace = field(default_factory=Pace)
@@ -218,14 +221,21 @@ def _with_reported(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     """Return an attempt with what an event alone says."""
     match event:
         case TrainingStarted():
-            return replace(attempt, started=event, finite_step=event.step or 0, lost=None, saved=None)
+            return _begun(attempt, event)
         case StepDone():
             finite_step, lost = follow_loss(attempt.finite_step, attempt.lost, event)
-            return replace(attempt, finite_step=finite_step, lost=lost)
+            loss_range = follow_loss_range(attempt.loss_range, event)
+            return replace(attempt, finite_step=finite_step, lost=lost, loss_range=loss_range)
         case CheckpointSaved() | ModelSaved() | Resumed() | BestLoaded():
             return _with_weights(attempt, event)
         case _:
             return attempt
+
+
+def _begun(attempt: AttemptState, event: TrainingStarted) -> AttemptState:
+    """Return an attempt whose training begins. The losses of another training of its script say nothing of this one's."""
+    loss_range = LossRange() if attempt.started else attempt.loss_range
+    return replace(attempt, started=event, finite_step=event.step or 0, lost=None, saved=None, loss_range=loss_range)
 
 
 def _with_weights(attempt: AttemptState, event: CheckpointSaved | ModelSaved | Resumed | BestLoaded) -> AttemptState:

@@ -38,6 +38,7 @@ class Stopper(StrEnum):
     PERSON = "a person"
     TIMEOUT = "the timeout"
     NAN = "the watch on the loss"
+    SPIKE = "the watch on loss spikes"
     STALL = "the watch on progress"
     BUDGET = "the budget"
     PROMISE = "the check of a remedy"
@@ -46,7 +47,7 @@ class Stopper(StrEnum):
     @property
     def is_final(self) -> bool:
         """True if no attempt follows by itself, as after the request of a person or a limit."""
-        return self not in (Stopper.NAN, Stopper.STALL)
+        return self not in (Stopper.NAN, Stopper.SPIKE, Stopper.STALL)
 
 
 Refuser = Literal["check", "rehearsal", ""]

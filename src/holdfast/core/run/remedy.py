@@ -7,7 +7,15 @@ from shlex import quote
 from typing import Any, Final, Literal
 
 Permission = Literal[
-    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once", "killed"
+    "batch_size",
+    "checkpointing",
+    "optimizer",
+    "hardware",
+    "learning_rate",
+    "skip_batches",
+    "loss_spike",
+    "unknown_once",
+    "killed",
 ]
 """A kind of change that a job permits, or not, under `recover.allow`."""
 Kept = Literal["effective_batch", "data_order", "optimizer", "learning_rate"]

@@ -32,6 +32,7 @@ from holdfast.core.run.event import (
     StopRequested,
     TroubleNoted,
 )
+from holdfast.core.run.loss_spike import LossRange, begin_loss_range
 from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.training_event import (
@@ -164,6 +165,7 @@ def advance(state: RunState, event: Event) -> RunState:
 
 def _with_attempt(state: RunState, event: Starting) -> RunState:
     """Return the state with a new attempt, in place of one that was to start before and has the same number."""
+    kept = tuple(old for old in state.attempts if old.number != event.attempt)
     attempt = AttemptState(
         number=event.attempt,
         backend=event.backend,
@@ -172,8 +174,8 @@ def _with_attempt(state: RunState, event: Starting) -> RunState:
         resume_from=event.resume_from,
         passed_over=event.passed_over,
         timeout_s=event.timeout_s,
+        loss_range=begin_loss_range(kept[-1].loss_range) if kept else LossRange(),
     )
-    kept = tuple(old for old in state.attempts if old.number != event.attempt)
     return replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
 
 

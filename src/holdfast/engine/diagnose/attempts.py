@@ -41,6 +41,7 @@ STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.PERSON: "job-cancelled-externally",
     Stopper.TIMEOUT: "job-time-limit",
     Stopper.NAN: "nan-loss-silent-success",
+    Stopper.SPIKE: "loss-spike",
     Stopper.PROMISE: CHANGED,
     Stopper.STALL: "training-stalled",
 }

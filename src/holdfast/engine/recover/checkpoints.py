@@ -43,12 +43,14 @@ def _last_usable(event: Event, state: RunState) -> int | None:
     """Return the last step of which a checkpoint can be continued from after an event; None if it says nothing of that."""
     if isinstance(event, Remedied):
         return event.remedy.resumes_until
-    lost = state.current.lost if state.current else None
-    return lost.after if isinstance(event, StopRequested) and event.by is Stopper.NAN and lost else None
+    if not isinstance(event, StopRequested) or state.current is None:
+        return None
+    spoilt = {Stopper.NAN: state.current.lost, Stopper.SPIKE: state.current.loss_range.spike}.get(event.by)
+    return spoilt.after if spoilt else None
 
 
 def _saved_step(event: Reported, state: RunState) -> frozenset[int]:
-    """Return the step of a checkpoint that was saved, unless its weights are lost."""
+    """Return the step of a checkpoint that was saved, unless its weights are lost, or spoilt by a spike that ends the attempt."""
     saved = event.training_event
-    lost = any(each.number == event.attempt and each.lost for each in state.attempts)
+    lost = state.stop is Stopper.SPIKE or any(each.number == event.attempt and each.lost for each in state.attempts)
     return frozenset({saved.step}) if isinstance(saved, CheckpointSaved) and saved.step and not lost else frozenset()

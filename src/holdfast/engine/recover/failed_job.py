@@ -10,7 +10,7 @@ from holdfast.core.job.document import Unknown
 from holdfast.core.job_file.job import Job
 from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Diagnosed
-from holdfast.core.run.remedy import SettingChange
+from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run.training_event import TrainingStarted
 from holdfast.core.text.numbers import is_whole
 
@@ -25,12 +25,14 @@ class FailedJob:
         job: The job as the attempt ran it.
         cause: Why it failed.
         attempt: The attempt.
+        earlier: What was changed after earlier attempts.
         usd_per_hour: What an hour of each hardware cost when the run was planned.
     """
 
     job: Job
     cause: Diagnosed
     attempt: AttemptState
+    earlier: tuple[AppliedRemedy, ...] = ()
     usd_per_hour: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property

@@ -163,7 +163,8 @@ def _change(cause: Diagnosed, state: RunState, current: AttemptState, job: Job, 
     """Return the first permitted change against a cause, or why there is none."""
     if stops := _used_up(cause, state):
         return (replace(cause, stops=stops),)
-    helpful = [*remedies_for(FailedJob(job=job, cause=cause, attempt=current, usd_per_hour=plan.usd_per_hour))]
+    failed = FailedJob(job=job, cause=cause, attempt=current, earlier=state.remedies, usd_per_hour=plan.usd_per_hour)
+    helpful = [*remedies_for(failed)]
     chosen = next((each for each in helpful if each.permission is None or each.permission in job.recover.allow), None)
     if chosen is None:
         return (replace(cause, stops=describe_room(cause, current) or _refused(helpful)),)

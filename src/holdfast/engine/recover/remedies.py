@@ -11,10 +11,10 @@ from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.catalog.environment.stack import load_stack
 from holdfast.core.diagnose.diagnosis import Remedy
 from holdfast.core.run.backends import capabilities_of
-from holdfast.core.run.lost_loss import LostLoss
 from holdfast.core.run.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.memory import LADDERS
+from holdfast.engine.recover.spoilt_steps import without_lost_steps, without_spike
 from holdfast.engine.script.requirements import list_requirements
 
 SUGGESTED: Final[Mapping[str, Permission | None]] = {
@@ -26,6 +26,7 @@ SUGGESTED: Final[Mapping[str, Permission | None]] = {
     REQUIREMENTS: None,
 }
 """Settings that a class of failure may have changed as its signature says, with the permission that this needs."""
+SPIKE: Final = "loss-spike"
 FLASH: Final = "flash_attention"
 SAFE_ATTENTION: Final = "sdpa"
 INTERFACES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -35,7 +36,10 @@ LOOPBACK: Final = "lo"
 def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
     """Yield what may help a job, the first thing first, permitted or not; what is so already is left out."""
     if job.attempt.lost and job.attempt.lost.is_proven:
-        yield from _without_lost_steps(job, job.attempt.lost)
+        yield from without_lost_steps(job, job.attempt.lost)
+        return
+    if job.cause.name == SPIKE and job.attempt.loss_range.spike:
+        yield from without_spike(job, job.attempt.loss_range.spike)
         return
     if ladder := LADDERS.get(job.cause.name):
         yield from ladder(job)
@@ -73,28 +77,6 @@ def _added_requirement(job: FailedJob, package: str) -> SettingChange | None:
     tried = load_stack().get(package)
     added = f"{package}=={tried.version}" if tried else package
     return SettingChange(key=REQUIREMENTS, before=own, after=[*own, added])
-
-
-def _without_lost_steps(job: FailedJob, lost: LostLoss) -> Iterator[AppliedRemedy]:
-    """Yield what helps against gradients that are not finite: their batches left out, then a lower learning rate."""
-    first, rate = lost.after + 1, job.setting("learning_rate")
-    if not job.job.method.generates:  # a batch that is left out would leave out the generation of others
-        yield AppliedRemedy(
-            permission="skip_batches",
-            because=f"the gradients of step {lost.first} are not finite, and those of step {lost.after} were",
-            skips=(first, lost.first),
-            resumes_until=lost.after,
-            differs=("the rows of the skipped steps train nothing; the schedule goes on as if they did",),
-        )
-    if isinstance(rate, float):
-        yield AppliedRemedy(
-            permission="learning_rate",
-            because=f"with a learning rate of {rate:g}, the gradients of step {lost.first} are not finite",
-            changes=(job.change("learning_rate", rate / 2),),
-            resumes_until=0,
-            keeps=("effective_batch", "data_order", "optimizer"),
-            differs=("a checkpoint keeps its own learning rate, so training starts over",),
-        )
 
 
 def _other_attention(job: FailedJob) -> Iterator[AppliedRemedy]:

@@ -47,6 +47,7 @@ class Limits:
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
         evaluates: Whether the final model is evaluated.
         exports: Whether the final model is exported.
+        ends_spikes: Whether an attempt is stopped whose loss spikes and stays high.
         stall_s: Seconds without a sign of life after which an attempt is stopped, instead of what its own rhythm says; None for that.
         budget: What all attempts together may cost; None for no limit.
     """
@@ -57,6 +58,7 @@ class Limits:
     grace_s: float = 600.0
     evaluates: bool = False
     exports: bool = False
+    ends_spikes: bool = False
     stall_s: float | None = None
     budget: Budget | None = None
 
@@ -255,6 +257,8 @@ def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, sile
         return Stopper.STALL
     if _is_lost(state, current):
         return Stopper.NAN
+    if limits.ends_spikes and current.loss_range.has_spiked:
+        return Stopper.SPIKE
     return Stopper.PROMISE if any(broken_promises(state)) else None
 
 

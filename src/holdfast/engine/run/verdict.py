@@ -9,6 +9,7 @@ from holdfast.core.run.event import EndReason, RunStage, Stopper
 from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
+from holdfast.engine.recover.spoilt_steps import describe_spike
 from holdfast.engine.run.resuming import describe_resumption
 from holdfast.engine.run.stalls import describe_silence
 from holdfast.engine.units import render_duration
@@ -37,7 +38,7 @@ def verdict(state: RunState, stall_limit_s: float | None) -> tuple[RunStage, str
         stage = RunStage.CANCELLED if state.stop in (Stopper.PERSON, Stopper.STUDY) else RunStage.FAILED
         why = (
             f": {state.stop_because}" if state.stop_because else "",
-            _lost_words(current),
+            _lost_words(current) or _spike_words(state, current),
             _stalled_words(state, current, stall_limit_s),
             _stops(current),
             _broken_words(state),
@@ -68,6 +69,11 @@ def _lost_words(attempt: AttemptState) -> str:
     if attempt.lost is None or not attempt.lost.is_proven:
         return ""
     return f": since step {attempt.lost.first}, neither the gradients nor the loss are finite"
+
+
+def _spike_words(state: RunState, attempt: AttemptState) -> str:
+    spike = attempt.loss_range.spike
+    return f": {describe_spike(spike)}" if state.stop is Stopper.SPIKE and spike else ""
 
 
 def how_it_failed(attempt: AttemptState) -> str:
