@@ -34,6 +34,8 @@ from holdfast.payload.rehearsal.part_request import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
 HOOK_EVENTS: Final = "rehearsal.jsonl"
+OF_OTHERS: Final = "rehearsal-*.jsonl"
+"""The same of the processes but for the first, if several play a part. Only where a fault struck is read."""
 STOOD_STILL: Final = "it stands still"
 """Why a part is ended whose fault is that it stalls."""
 LINUX: Final = sys.platform == "linux"
@@ -41,6 +43,8 @@ LOOK_S: Final = 0.02
 WEIGH_S: Final = 0.5
 STACKS_S: Final = 0.3
 """Time in which a process that is about to be ended writes its stacks."""
+COLLECTIVES_S: Final = 1.6
+"""Time in which several processes also write what they did together: they look once a second."""
 STALLED_S: Final = 1.0
 """Seconds after which a process that is to stall is taken to have done so."""
 END_S: Final = 30.0
@@ -253,9 +257,19 @@ class RehearsalServer:
             if Path(
                 part.part_request.folder, "attempt", "pids", "rank-0"
             ).exists():  # before that the signal would end it
-                os.kill(part.pid, signal.SIGUSR1)
-                self._clock.sleep(STACKS_S)
+                for pid in _trainings(part):
+                    os.kill(pid, signal.SIGUSR1)
+                self._clock.sleep(STACKS_S if part.part_request.processes == 1 else COLLECTIVES_S)
             os.killpg(part.pid, signal.SIGKILL)
+
+
+def _trainings(part: _RunningPart) -> list[int]:
+    """Return the processes of a part that train: those that its launcher has started, if it has one."""
+    if part.part_request.processes == 1:
+        return [part.pid]
+    with suppress(psutil.Error):
+        return [each.pid for each in psutil.Process(part.pid).children()]
+    return []
 
 
 def _every(interval_s: float) -> Iterator[bool]:
@@ -305,7 +319,9 @@ def _printed(part: _RunningPart) -> int:
 def stands_still(part_request: PartRequest) -> bool:
     """True if the fault of a part that is to stall has struck."""
     events = Path(part_request.folder, HOOK_EVENTS)
-    struck = part_request.fault == "stall" and '"about": "fault"' in _ends(events, MOST_EVENTS)
+    struck = part_request.fault == "stall" and (
+        '"about": "fault"' in _ends(events, MOST_EVENTS) or any(_faults_of_others(events.parent))
+    )
     return struck and time.time() - events.stat().st_mtime > STALLED_S
 
 
@@ -318,13 +334,19 @@ def read_played(part: _RunningPart) -> PartResult:
         part=part.part_request.part,
         code=None if part.over else part.code,
         over=part.over,
-        hook_events=tuple(filter(_is_event, _lines(folder / HOOK_EVENTS))),
+        hook_events=(*filter(_is_event, _lines(folder / HOOK_EVENTS)), *_faults_of_others(folder)),
         events=tuple(events),
         logs={name: _ends(folder / name, MOST_OUTPUT) for name in PRINTED},
         stacks=_ends(folder / "attempt" / "stacks.txt", MOST_OUTPUT),
         damage=_damage(Path(saved[-1])) if saved and part.part_request.part == "stop" else "",
         elapsed_s=part.ended_s - part.began_s,
     )
+
+
+def _faults_of_others(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield where a fault struck processes but for the first."""
+    for path in sorted(folder.glob(OF_OTHERS)):
+        yield from (each for each in _lines(path) if _is_event(each) and each.get("about") == "fault")
 
 
 def reached_stage(part_request: PartRequest) -> str:

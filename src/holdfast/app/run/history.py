@@ -7,7 +7,7 @@ from pathlib import Path
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
-from holdfast.app.run.attempt_ending import LOGS, read_ending_of
+from holdfast.app.attempt_ending import LOGS, read_ending_of
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.diagnose.log import Line
@@ -16,7 +16,14 @@ from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Event, RunStage, Stopper, training_events
 from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import TrainingStarted
-from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, refused_by, reported_training
+from holdfast.engine.diagnose.attempts import (
+    Ending,
+    attempt_evidence,
+    failed_rank,
+    refused_by,
+    reported_training,
+    where_it_began,
+)
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.engine.run.verdict import how_it_failed
 from holdfast.results.check import CheckResult
@@ -46,7 +53,7 @@ def read_history(run: Run) -> RunHistory:
         text=text,
         versions=_versions(events),
         standstill=_where(ending, state, folder),
-        rank=_rank(ending, state),
+        rank=failed_rank(state, ending),
         earlier=tuple(map(_earlier, state.attempts[:-1])),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE and not state.refused_changes,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
@@ -102,14 +109,7 @@ def _job(run: Run) -> tuple[str, str]:
 
 
 def _where(ending: Ending, state: RunState, folder: Path) -> str:
-    """Return where the processes of an attempt stood still, and the file with their stacks, or which failed first; empty if neither is known."""
-    if state.stop is Stopper.STALL and ending.standstill:
-        return f"{ending.standstill.text}; stacks in {folder.parent.name}/{folder.name}/stacks.txt"
-    return ending.first_failure.text if ending.first_failure and not state.stop else ""
-
-
-def _rank(ending: Ending, state: RunState) -> int | None:
-    """Return the process that an attempt's failure began in, of several; None if that is not known."""
-    if state.stop is Stopper.STALL:
-        return ending.standstill.rank if ending.standstill else None
-    return ending.first_failure.rank if ending.first_failure and not state.stop else None
+    """Return where the failure of an attempt began, with the file of the stacks that show it; empty if that is not known."""
+    where = where_it_began(state, ending)
+    stacks = f"; stacks in {folder.parent.name}/{folder.name}/stacks.txt" if where and state.stop else ""
+    return f"{where}{stacks}"

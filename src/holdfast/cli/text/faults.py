@@ -74,9 +74,8 @@ def _cause(fault: RehearsedFault) -> str:
     """Return the cause that the diagnosis names, and whether it is right."""
     if fault.diagnosis is None:
         return style("none found", fg="yellow")
-    return (
-        fault.diagnosis if fault.is_cause else style(f"{fault.diagnosis}, which is not what was injected", fg="yellow")
-    )
+    named = f"{fault.diagnosis}: {fault.where}" if fault.where else fault.diagnosis
+    return named if fault.is_cause else style(f"{named}, which is not what was injected", fg="yellow")
 
 
 def _what_follows(fault: RehearsedFault) -> Iterator[str]:

@@ -32,7 +32,9 @@ class RehearsedFault:
         steps: The steps of the rehearsed training.
         said: What the libraries reported; null if nothing.
         diagnosis: The class of failure that the diagnosis names; null if none.
-        is_cause: Whether that is the injected fault; null if nothing was diagnosed, because nothing failed.
+        rank: The process that the diagnosis names, of several; null if it names none.
+        where: Where the failure began, by the diagnosis; null if it does not say.
+        is_cause: Whether that is the injected fault, and the process that it struck; null if nothing was diagnosed, because nothing failed.
         action: What the run does: it `continues` as it is, `changes` settings and continues, `stops`, or `finishes` as if nothing had happened.
         verdict: The reason that the run gives for its end; null if it recovers.
         changes: The settings that are changed.
@@ -53,6 +55,8 @@ class RehearsedFault:
     steps: int | None = None
     said: str | None = None
     diagnosis: str | None = None
+    rank: int | None = None
+    where: str | None = None
     is_cause: bool | None = None
     action: FaultAction | None = None
     verdict: str | None = None

@@ -102,6 +102,20 @@ class Ending:
         return self.first_failure is not None or has_lost_launcher(self.ends)
 
 
+def where_it_began(state: RunState, ending: Ending) -> str:
+    """Return where the processes of a run's newest attempt stood still, or which of them failed first; empty if neither is known."""
+    if state.stop is Stopper.STALL:
+        return ending.standstill.text if ending.standstill else ""
+    return ending.first_failure.text if ending.first_failure and not state.stop else ""
+
+
+def failed_rank(state: RunState, ending: Ending) -> int | None:
+    """Return the process that the failure of a run's newest attempt began in, of several; None if that is not known."""
+    if state.stop is Stopper.STALL:
+        return ending.standstill.rank if ending.standstill else None
+    return ending.first_failure.rank if ending.first_failure and not state.stop else None
+
+
 def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
     """Return the facts about how a run's newest attempt ended; empty if it ended well."""
     attempt = state.current

@@ -73,6 +73,8 @@ def _struck(run: FaultyRun, first: AttemptState) -> RehearsedFault:
         steps=run.steps,
         said=_said(run, first),
         diagnosis=run.diagnosed.name or None,
+        rank=run.diagnosed.rank,
+        where=None if run.diagnosed.rank is None else run.diagnosed.where,
         is_cause=_is_cause(run),
         action=_action(run.closed),
         verdict=run.closed.because or None,
@@ -83,8 +85,11 @@ def _struck(run: FaultyRun, first: AttemptState) -> RehearsedFault:
 
 
 def _is_cause(run: FaultyRun) -> bool | None:
-    """True if the diagnosis names the fault; None if it names nothing."""
-    return run.diagnosed.name in run.kind.classes if run.diagnosed.name else None
+    """True if the diagnosis names the fault and, if one of several processes was struck, that one; None if it names nothing."""
+    if not run.diagnosed.name:
+        return None
+    struck = run.first.first("fault").get("rank")
+    return run.diagnosed.name in run.kind.classes and struck in (None, run.diagnosed.rank)
 
 
 def _continued(found: RehearsedFault, run: FaultyRun, state: RunState) -> RehearsedFault:

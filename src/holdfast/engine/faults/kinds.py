@@ -30,8 +30,9 @@ class FaultKind:
 
 SIGNALLED: Final = ("job-cancelled-externally", "job-preempted-or-requeued")
 KILLED: Final = (*SIGNALLED, "cpu-ram-oom-kill")  # the kernel's kills on a service's machine are not known
+RANK_DIED: Final = "rank-died-peers-abort"
 KINDS: Final[tuple[FaultKind, ...]] = (
-    FaultKind(name="kill", needs="step", classes=KILLED),
+    FaultKind(name="kill", needs="step", classes=(*KILLED, RANK_DIED)),
     FaultKind(name="sigterm", needs="step", classes=SIGNALLED),
     FaultKind(name="stall", needs="step", classes=("training-stalled",)),
     FaultKind(name="nan-gradients", needs="step", classes=("nan-loss-silent-success",), passes=False),

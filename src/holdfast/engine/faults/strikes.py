@@ -12,7 +12,7 @@ SEVERAL: Final = "several processes"
 """What a twin that plays one of them reports as not rehearsed. Source: `payload/rehearsal/devices/ranks.py`."""
 KILLS: Final = ("kill", "truncated-checkpoint")
 """Faults that another process of the job would notice, and its launcher."""
-OF_RANKS: Final = "the job has several processes, of which one was rehearsed: if one is killed, its launcher ends the others, and another attempt follows"
+OF_RANKS: Final = "the job has several processes, and only one of them could be played: if one is killed, its launcher ends the others, and another attempt follows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from typing import Any
 from .events import EventWriter
 from .guards.enclosing import enclose
 from .hosts import stand_in
+from .launching import launch
 from .packages import declare_elsewhere
 from .part_request import NOTEBOOK, PartRequest, read_part_request
 from .wrapping import raised_by
@@ -30,19 +31,27 @@ def play(line: str) -> int:
     part_request = read_part_request(line)
     part_request.inside.mkdir(parents=True, exist_ok=True)
     part_request = find_what_was_left(part_request)
-    events = EventWriter(str(Path(part_request.folder, "rehearsal.jsonl")))
+    events = EventWriter(event_file(part_request))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(part_request.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = part_request.resume
     os.environ["HOLDFAST_ACCEPTED"] = "true"  # `trainers/resuming.py` judges what a rehearsal resumes with
     os.environ.pop("HOLDFAST_PROCESSES", None)
     os.environ.update(part_request.variables)
-    if "RANK" in os.environ:
+    if "RANK" in os.environ and part_request.processes == 1:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
     if part_request.known_model:
         import_module(".twins.known", __package__).make_known_model(Path(part_request.known_model))
     declare_elsewhere(part_request.elsewhere)
     events.fact("elsewhere", modules=list(part_request.elsewhere))
     part_request = enclose(part_request, events)
+    if part_request.processes > 1:
+        return launch(part_request, play_alone)
+    return play_alone(part_request)
+
+
+def play_alone(part_request: PartRequest) -> int:
+    """Run the script in this process, watched, and return the exit code."""
+    events = EventWriter(event_file(part_request))
     for name in MODULES:
         import_module(f".{name}", __package__).install(part_request, events)
     code = run(part_request, events)
@@ -50,6 +59,12 @@ def play(line: str) -> int:
         code = look_after(part_request, events)
     events.close()
     return code
+
+
+def event_file(part_request: PartRequest) -> str:
+    """Return the file that a process writes its events into."""
+    rank = f"-{part_request.rank}" if part_request.rank else ""
+    return str(Path(part_request.folder, f"rehearsal{rank}.jsonl"))
 
 
 def find_what_was_left(part_request: PartRequest) -> PartRequest:

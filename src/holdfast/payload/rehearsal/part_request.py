@@ -58,7 +58,9 @@ class PartRequest:
         writable: What a token may write to, by repository, by owner, and by `ANY` for all others: `yes`, `no: because`; what
             is not among them is unknown.
         elsewhere: Modules that the job's own environment has, and the one that stands in for it here lacks.
-        variables: What a launcher tells the process, which is the only one.
+        processes: Processes that play it together; 1: one plays it alone, whatever the job has.
+        rank: The number of this one.
+        variables: What a launcher tells the process, if it is the only one.
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
         gate: The socket at which a sandbox asks for a way to the network; empty: it has none.
         port: The port of that way in the sandbox; 0: the network is as it is.
@@ -86,6 +88,8 @@ class PartRequest:
     known_model: str = ""
     writable: tuple[tuple[str, str], ...] = ()
     elsewhere: tuple[str, ...] = ()
+    processes: int = 1
+    rank: int = 0
     variables: tuple[tuple[str, str], ...] = ()
     token: str = ""
     gate: str = ""

@@ -164,7 +164,11 @@ class Predictions:
             logits.register_hook(lambda gradient: self._look_at_gradient(batch, labels, values, gradient, ahead))
         elif is_known and labels is not None and _has_gradient(loss):
             targets = _moved(labels, ahead)
-            loss.register_hook(lambda gradient: self._look(batch, targets, ahead, MOVED) if gradient.any() else None)
+            loss.register_hook(
+                lambda gradient: (
+                    self._look(batch, targets, ahead, MOVED) if gradient is not None and gradient.any() else None
+                )
+            )
 
     def _look_at_gradient(self, batch: ModelInput, labels: Any, logits: Any, gradient: Any, ahead: int) -> None:
         """Look at a batch whose loss was computed from the logits.

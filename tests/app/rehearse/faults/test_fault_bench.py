@@ -141,6 +141,28 @@ def test_a_job_file_with_every_fault() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_one_of_several_processes_is_struck_and_named() -> None:
+    """Two processes, started by torchrun's agent: the diagnosis names the one that was struck, and the run continues by itself."""
+    Path("job.yaml").write_text(f"{SFT}where: {{processes: 2}}\n")
+
+    _, faults = inject("job.yaml", "kill,stall,oom-train")
+
+    assert {name: each.status for name, each in faults.items()} == dict.fromkeys(faults, "recovers")
+    assert {each.rank for each in faults.values()} == {1}
+    assert all(each.is_cause for each in faults.values())
+    assert {name: each.diagnosis for name, each in faults.items()} == {
+        "kill": "rank-died-peers-abort",
+        "stall": "training-stalled",
+        "oom-train": "cuda-oom-train-step",
+    }
+    assert str(faults["kill"].where) == "rank 1 was killed by SIGKILL; rank 0 ended after it"
+    assert "rank 1 has not come to collective" in str(faults["stall"].where)
+    exact = [faults["kill"], faults["stall"]]
+    assert {(each.loss, each.same_weights) for each in exact} == {("same", True)}
+
+
+@pytest.mark.long
 def test_a_job_on_another_backend_is_decided_as_there() -> None:
     """A preemption is one there; the job permits to skip batches, and says what that changes."""
     Path("job.yaml").write_text(DPO)

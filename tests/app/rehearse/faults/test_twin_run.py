@@ -9,10 +9,12 @@ import pytest
 
 from holdfast.adapters.rehearsal.server import STOOD_STILL
 from holdfast.app.rehearse.faults.twin_run import TwinJob, TwinRun
+from holdfast.cli.text.faults import render_faults
 from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
 from holdfast.core.run.event import RunStage
 from holdfast.core.run.plan import Plan
 from holdfast.core.run.requested_job import RequestedJob
+from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import kinds_of
 from holdfast.payload.rehearsal.part_request import PartRequest
 from tests.helpers.checkpoints import save_checkpoint
@@ -103,6 +105,53 @@ def test_a_killed_run_is_resumed_when_a_person_asks(tmp_path: Path) -> None:
     assert resumed.stage is RunStage.SUCCEEDED
     assert [Path(each.resume).name for each in asked] == ["checkpoint-2"]
     assert "checkpoint-4" in resumed.attempts[1].passed_over[0]
+
+
+LAUNCHER = "failed (exitcode: -9) local_rank: {rank} (pid: 43) of fn: _play_rank (start_method: fork)"
+LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:3111"
+
+
+@pytest.mark.parametrize(("killed", "struck", "is_cause"), [(1, 1, True), (0, 0, True), (0, 1, False), (1, None, True)])
+def test_the_process_that_was_killed_is_named(tmp_path: Path, killed: int, struck: int | None, is_cause: bool) -> None:
+    """Of two, by what their launcher printed. Another one than the fault struck is a wrong diagnosis."""
+    folder = tmp_path / "kill" / "stop"
+    leave(folder, *steps(1, 2, 3, 4), saved=(2, 4))
+    end = {"at": 9.0, "status": "failed", "reason": "exception", "because": LOST}
+    for name, text in (
+        ("pids/rank-0", "41"),
+        ("pids/rank-1", "43"),
+        (f"ranks/end-{1 - killed}.json", json.dumps(end)),
+    ):
+        (path := folder / "attempt" / name).parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    fault = {"event": "fact", "about": "fault", "at": 9.0, "step": 5, "rank": struck}
+    first = PartResult(
+        part="stop", code=1, hook_events=(fault,), logs={"stderr.log": f"{LOST}\n{LAUNCHER.format(rank=killed)}"}
+    )
+    run = make_run(tmp_path, "kill", first, PLAN)
+
+    closed = run.supervise()
+    diagnosed = closed.attempts[0].diagnosed
+    assert diagnosed is not None
+    assert (closed.stage, len(closed.attempts)) == (RunStage.SUCCEEDED, 2)
+    assert (diagnosed.name, diagnosed.rank) == ("rank-died-peers-abort", killed)
+    found = judge_fault(
+        FaultyRun(
+            kind=run.kind,
+            steps=8,
+            undisturbed=PartResult(part="stop", code=0),
+            first=first,
+            closed=closed,
+            events=run.ledger.events,
+            diagnosed=diagnosed,
+            could_resume=None,
+            passed_over=(),
+            same_weights=None,
+        )
+    )
+    assert (found.rank, found.is_cause, found.status) == (killed, is_cause, "recovers")
+    assert found.where == f"rank {killed} was killed by SIGKILL; rank {1 - killed} ended after it"
+    assert f"rank-died-peers-abort: {found.where}"[:60] in " ".join(" ".join(render_faults([found])).split())
 
 
 @pytest.mark.parametrize("attempts", [1, 3])

@@ -38,6 +38,8 @@ STEPS: Final = 8
 """Steps of a training that a fault strikes: after the fault, three without a loss prove that the weights are lost."""
 SIDE_BY_SIDE: Final = 2
 FOLDER: Final = "faults"
+TOGETHER: Final = 2
+"""Processes that play a job which has several: as few as can lose one another."""
 UNDISTURBED: Final = "undisturbed"
 WEIGHTS: Final = ".safetensors"
 
@@ -64,14 +66,28 @@ class FaultBench:
 
     def play(self, kinds: Sequence[FaultKind]) -> tuple[RehearsedFault, ...]:
         """Return what becomes of the training after each fault, in order."""
+        if _plan_of(self.program).processes > 1:
+            together = replace(self, part_request=replace(self.part_request, processes=TOGETHER))
+            undisturbed = together.play_undisturbed(f"{UNDISTURBED}-together")
+            if undisturbed.code == 0:
+                return together.play_struck(kinds, undisturbed)
+        undisturbed = self.play_undisturbed(UNDISTURBED)
+        if undisturbed.code == 0:
+            return self.play_struck(kinds, undisturbed)
+        because = (
+            f"the undisturbed training of {STEPS} steps did not come to its end: {undisturbed.over or 'it failed'}"
+        )
+        return tuple(RehearsedFault(name=kind.name, status="skipped", because=because) for kind in kinds)
+
+    def play_undisturbed(self, name: str) -> PartResult:
+        """Return the training without a fault."""
         beat = RepeatedProgress(self.on_progress, "the undisturbed training")
-        undisturbed = self._play([self._request(UNDISTURBED, steps=STEPS)], on_wait=beat)[0]
-        if undisturbed.code != 0:
-            because = (
-                f"the undisturbed training of {STEPS} steps did not come to its end: {undisturbed.over or 'it failed'}"
-            )
-            return tuple(RehearsedFault(name=kind.name, status="skipped", because=because) for kind in kinds)
-        course = course_of(undisturbed, _plan_of(self.program).processes)
+        return self._play([self._request(name, steps=STEPS)], on_wait=beat)[0]
+
+    def play_struck(self, kinds: Sequence[FaultKind], undisturbed: PartResult) -> tuple[RehearsedFault, ...]:
+        """Return what becomes of the training after each fault, if an undisturbed one came to its end."""
+        alone = self.part_request.processes == 1
+        course = course_of(undisturbed, _plan_of(self.program).processes if alone else 1)
         strikes = {kind: choose_strike(kind, course) for kind in kinds}
         struck = self._struck(strikes)
         return tuple(self._judged(kind, strikes[kind], struck.get(kind), undisturbed, course) for kind in kinds)

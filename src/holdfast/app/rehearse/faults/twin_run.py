@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.app.attempt_ending import read_ending_of
 from holdfast.app.rehearse.faults.attempts import as_attempt
 from holdfast.app.rehearse.faults.twin_backend import NoOrders, PlayedAttempt, SimulatedClock, TwinBackend, TwinLedger
 from holdfast.core.rehearse.rehearsal import LearntFigures, PartResult
@@ -15,7 +16,13 @@ from holdfast.core.run.plan import Attempt, Plan
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.run_state import RunState, fold
 from holdfast.core.run.training_event import CheckpointSaved
-from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, reported_training
+from holdfast.engine.diagnose.attempts import (
+    Ending,
+    attempt_evidence,
+    failed_rank,
+    reported_training,
+    where_it_began,
+)
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.likeliest import likeliest_cause
 from holdfast.engine.faults.kinds import FaultKind
@@ -123,19 +130,31 @@ class TwinRun:
 
     def diagnose(self, attempt: int, now_s: float) -> Diagnosed:
         """Return the likeliest cause of the newest attempt's failure, from its log, its stacks and the ledger."""
-        played, state = self.last, self.state
-        stacks = without_own_frames(played.stacks)
-        is_here = capabilities_of(self.job.plan.backend).is_here
-        ending = Ending(oom_kills=0 if is_here else None, stacks=stacks, stacks_path="stacks.txt", stacks_of_ranks={})
+        played, state, ending = self.last, self.state, self._ending()
         known, evidence = attempt_evidence(state, ending)
         history = RunHistory(
             files=[*((name, iter([text.encode()])) for name, text in played.logs.items() if text), *known],
             declared=reported_training(self.ledger.events, self.job.plan.script, self.job.about.method or ""),
             knows=evidence,
-            standstill=ending.standstill.text if state.stop and ending.standstill else "",
+            standstill=where_it_began(state, ending),
+            rank=failed_rank(state, ending),
             changed=bool(state.remedies),
         )
         return likeliest_cause(history, attempt, now_s)
+
+    def _ending(self) -> Ending:
+        """Return what was left of the newest attempt."""
+        folder, played = self._parts[-1]
+        left = read_ending_of(folder / "attempt")
+        is_here = capabilities_of(self.job.plan.backend).is_here
+        return replace(
+            left,
+            oom_kills=0 if is_here else None,
+            stacks=without_own_frames(played.stacks),
+            stacks_path="stacks.txt",
+            stacks_of_ranks={rank: without_own_frames(text) for rank, text in left.stacks_of_ranks.items()},
+            launcher="\n".join(played.logs.values()) if left.ranks else "",
+        )
 
     def _prepare(self, number: int, resume: bool) -> Attempt:  # noqa: FBT001 - as the loop calls it
         plan = remedied_plan(self.job.plan, self.state.remedies)

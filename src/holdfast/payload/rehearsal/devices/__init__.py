@@ -43,7 +43,7 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
         when_imported("torch", lambda torch: _report_memory(torch, events))
     if part_request.gpu != "assumed":
         return
-    count = ranks.alone(events)
+    count = ranks.alone(events) if part_request.processes == 1 else part_request.processes
     halves = Float16State()
     when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(part_request), events, halves).take_over(count))
     ranks.do_without_gpus(events, settings.SHOWN_BY)

@@ -20,7 +20,12 @@ from ..part_request import PartRequest
 FULL = "/dev/full"
 OPTIMIZER = "optimizer.pt"
 WEIGHTS = ("model.safetensors", "adapter_model.safetensors")
-SIGNALS = {"kill": signal.SIGKILL, "sigterm": signal.SIGTERM}
+OF_FIRST = ("disk-full",)
+"""Faults of what the first of several processes does alone."""
+OF_ALL = ("nan-gradients",)
+"""Faults of what all processes share."""
+OF_ONE = ("kill", "stall", "oom-train", "oom-eval", *OF_FIRST)
+"""Faults that begin in one of several processes."""
 OUT_OF_MEMORY = (
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. Including "
     "non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory 19.80 GiB is allocated by PyTorch, and "
@@ -30,24 +35,36 @@ OUT_OF_MEMORY = (
 
 
 class TrainingFault:
-    """The fault of one part. It strikes once; one of memory, whenever memory does not suffice."""
+    """The fault of one part. It strikes once; one of memory, whenever memory does not suffice.
+
+    Of several processes, one alone is struck: the last, or the first by what it alone does. Gradients are those of all.
+    """
 
     def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        rank = 0 if part_request.fault in OF_FIRST else part_request.processes - 1
+        self._is_here = part_request.rank == rank or part_request.fault in OF_ALL
+        self._is_launched = part_request.processes > 1
+        self._rank = part_request.rank if self._is_launched and part_request.fault in OF_ONE else None
         self._name, self._at, self._fits = part_request.fault, part_request.stop_at, part_request.fits
         self._events, self._struck = events, part_request.part == "resume"  # of a fault that passes, nothing is left
 
     def before_step(self, trainer: Any, model: Any, inputs: Any) -> None:
         """Strike amid a step, before its first batch."""
         step = trainer.state.global_step + 1
+        if not self._is_here:
+            return
         self._strike_memory(trainer, model, inputs, step)
         if step != self._at or self._struck:
             return
         if self._name == "truncated-checkpoint":
             self._strike(step, file=cut_newest(Path(trainer.args.output_dir)))
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self._name in SIGNALS:
+            os.killpg(0, signal.SIGKILL)  # a machine that goes down takes all processes with it
+        if self._name == "sigterm":
             self._strike(step)
-            os.kill(os.getpid(), SIGNALS[self._name])
+            os.kill(os.getppid() if self._is_launched else os.getpid(), signal.SIGTERM)  # which its launcher passes on
+        if self._name == "kill":
+            self._strike(step)
+            os.kill(os.getpid(), signal.SIGKILL)
         if self._name == "stall":
             self._strike(step)
             threading.Event().wait()
@@ -69,14 +86,14 @@ class TrainingFault:
 
     def before_prediction(self, trainer: Any, model: Any, inputs: Any) -> None:
         """Strike amid an evaluation that comes after the step."""
-        if self._name == "oom-eval" and trainer.state.global_step >= self._at:
+        if self._is_here and self._name == "oom-eval" and trainer.state.global_step >= self._at:
             self._run_out(model, rows_of(inputs) * 2, trainer.state.global_step)
 
     @contextmanager
     def during_save(self, trainer: Any) -> Iterator[None]:
         """Leave no room on the disk for a file of the checkpoint that is about to be saved; an empty one is left of it."""
         step = trainer.state.global_step
-        if self._name != "disk-full" or step < self._at or self._struck:
+        if not self._is_here or self._name != "disk-full" or step < self._at or self._struck:
             yield
             return
         folder = Path(trainer.args.output_dir, f"checkpoint-{step}")
@@ -107,7 +124,7 @@ class TrainingFault:
     def _strike(self, step: int, **about: Any) -> None:
         """Record that the fault strikes: a process that is killed says nothing afterwards."""
         if not self._struck or about:
-            self._events.fact("fault", name=self._name, step=step, **about)
+            self._events.fact("fault", name=self._name, step=step, rank=self._rank, **about)
         self._struck = True
 
 
