@@ -357,6 +357,30 @@ def test_frames_of_holdfast_are_not_the_script_s() -> None:
     assert [frame.function for frame in traceback_of(cleaned).frames] == ["<module>", "call_event", "on_log"]
 
 
+def test_frames_of_holdfast_are_not_those_of_one_of_several_processes() -> None:
+    """Each line is marked with its rank, and lines of two may alternate. A stack ends with the launcher that a rank was forked from."""
+    ours = '  File "/home/me/holdfast/payload/rehearsal/trainers/faults.py", line 63 in raise_error'
+    log = [
+        '[rank0]:   File "train.py", line 3, in <module>',
+        f"[rank1]: {ours}",
+        "[rank0]:     trainer.train()",
+        "[rank1]:     raise error(OUT_OF_MEMORY)",
+        "[rank1]: OutOfMemoryError: CUDA out of memory",
+    ]
+    stack = [
+        "Stack (most recent call first):",
+        ours,
+        '  File "train.py", line 3 in <module>',
+        '  File "/home/me/holdfast/payload/rehearsal/launching.py", line 50 in _play_rank',
+        '  File "/v/torch/distributed/elastic/multiprocessing/api.py", line 700 in _wrap',
+        '  File "/home/me/holdfast/payload/rehearsal/__main__.py", line 185 in <module>',
+    ]
+
+    assert without_own_frames("\n".join(log)).splitlines() == [log[0], log[2], log[4]]
+    twice = without_own_frames("\n".join([*stack, *stack])).splitlines()
+    assert twice == [stack[0], stack[2]] * 2
+
+
 FORMATS = """\
 def fmt(batch):
     return ["a", "b"]

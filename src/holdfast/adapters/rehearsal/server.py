@@ -305,7 +305,7 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
         return STOOD_STILL
     if weigh:
         with suppress(psutil.Error):
-            if psutil.Process(part.pid).memory_info().rss > limit_bytes:
+            if sum(psutil.Process(pid).memory_info().rss for pid in _trainings(part)) > limit_bytes:
                 return f"it takes more than {limit_bytes / 1e9:.1f} GB of memory"
     return ""
 

@@ -63,7 +63,8 @@ def _fault(fault: RehearsedFault, wide: int) -> Iterator[str]:
         yield f"  {fault.name:<{wide}}  {style(f'skipped: {fault.because}', dim=True)}"
         return
     yield f"  {fault.name:<{wide}}  {style(f'{fault.status:<8}', fg=COLOURS[fault.status])}  step {fault.step} of {fault.steps}"
-    yield _paragraph("log", fault.said or "nothing")
+    if fault.said or not fault.where:
+        yield _paragraph("log", fault.said or "nothing")
     yield _paragraph("cause", _cause(fault))
     yield _paragraph("run", "; ".join(_what_follows(fault)))
     if fault.status == "stops" and fault.because:

@@ -159,8 +159,10 @@ def _status_of_finished(run: FaultyRun) -> tuple[FaultStatus, str | None]:
 
 
 def _said(run: FaultyRun, first: AttemptState) -> str | None:
-    """Return what the libraries reported of the fault, in one line; None if nothing."""
+    """Return what the libraries reported of the fault, in one line; None if nothing. Of several processes, the first reports; it may be a victim."""
     end = first.end or TrainingEnded()
+    if run.diagnosed.rank:
+        return None
     if end.status == "failed":
         return first_sentences(end.because or "")
     if end.status == "stopped" and not run.closed.attempts[0].lost:

@@ -13,6 +13,12 @@ from holdfast.engine.rehearse.source_code import functions_in, nodes_of, spans
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 """A frame of what holdfast puts around the libraries."""
 FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
+RANK: Final = re.compile(r"\[rank\d+\]: ")
+"""What torch writes before each line of the traceback of one of several processes."""
+LAUNCHED: Final = re.compile(
+    r'^\s*File "[^"]*[/\\]rehearsal[/\\]launching\.py", line \d+ in _play_rank\n(?:\s*File .*\n?)*', re.MULTILINE
+)
+"""The outermost frames of a stack of one of several processes, which is forked from their launcher: those of the launcher."""
 PYTHONS_OWN: Final = re.compile(
     r"[/\\\\][lL]ib[/\\\\](?:python3\.\d+[/\\\\])?(?!python3|(?:site|dist)-packages)|^<frozen "
 )
@@ -84,18 +90,20 @@ def spell_place(path: str, line: int, cells: Cells = ()) -> str:
 
 
 def without_own_frames(log: str) -> str:
-    """Return a log without the frames of what holdfast puts around the libraries."""
-    return "".join(_foreign_lines(log.splitlines(keepends=True)))
+    """Return a log, or stacks, without the frames of what holdfast puts around the libraries."""
+    return "".join(_foreign_lines(LAUNCHED.sub("", log).splitlines(keepends=True)))
 
 
 def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
-    within = False
+    within = dict[str, bool]()  # by process: their lines may alternate
     for line in lines:
-        if FRAME.match(line):
-            within = bool(OURS.search(line))
-        elif within and not line.startswith(" " * CODE_INDENT):
-            within = False
-        if not within:
+        rank = found[0] if (found := RANK.match(line)) else ""
+        bare = line.removeprefix(rank)
+        if FRAME.match(bare):
+            within[rank] = bool(OURS.search(bare))
+        elif not bare.startswith(" " * CODE_INDENT):
+            within[rank] = False
+        if not within.get(rank):
             yield line
 
 

@@ -38,7 +38,7 @@ _kernels: list[Any] = []  # torch forgets a kernel when its library is collected
 
 def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have the script find the GPU that its job will have; nothing if it has none, or this machine has it."""
-    ranks.install(events)
+    ranks.install(events, together=part_request.processes > 1)
     if part_request.gpu == "here":
         when_imported("torch", lambda torch: _report_memory(torch, events))
     if part_request.gpu != "assumed":

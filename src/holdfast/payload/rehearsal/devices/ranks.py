@@ -32,12 +32,13 @@ def alone(events: EventWriter) -> int:
     return sizes[-1] if sizes else 1
 
 
-def install(events: EventWriter) -> None:
-    """Play the first of the processes that the script starts itself."""
+def install(events: EventWriter, *, together: bool) -> None:
+    """Play the first of the processes that the script starts itself; a group of them is real only if several play `together`."""
+    group = [] if together else [(GROUPS, "init_process_group", _gather)]
     for module, name, around in (
         ("torch.multiprocessing.spawn", "spawn", _play_first),
         ("accelerate.launchers", "notebook_launcher", _launch),
-        (GROUPS, "init_process_group", _gather),
+        *group,
     ):
         when_imported(module, partial(wrap_everywhere, name=name, around=partial(around, events)))
 
