@@ -14,10 +14,24 @@ from holdfast.core.run.training_event import StepDone
 JUMP = 2.5
 """Times the loss of easy rows that a curriculum's hard ones have at most."""
 Noise = Callable[[random.Random], float]
+
+
+def wandering(size: float) -> Noise:
+    """Noise that takes twenty losses to turn."""
+    place = [0.0]
+
+    def draw(chance: random.Random) -> float:
+        place[0] = 0.95 * place[0] + 0.31 * chance.gauss(0, 1)
+        return math.exp(0.3 * size * place[0])
+
+    return draw
+
+
 NOISES: dict[str, Callable[[float], Noise]] = {
     "even": lambda size: lambda chance: max(0.01, 1 + size * chance.gauss(0, 1)),
     "skewed": lambda size: lambda chance: math.exp(size * chance.gauss(0, 1)),
     "power law": lambda size: lambda chance: 1 + size * (chance.paretovariate(1.5) - 1),
+    "wandering": wandering,
     "hard batches": lambda size: lambda chance: 1 + size * (chance.uniform(10, 60) if chance.random() < 0.1 else 0),
 }
 

@@ -98,7 +98,8 @@ def _is_high(known: LossRange, loss: float) -> bool:
     if loss <= known.highest or known.count < LEARNT:
         return False
     usual = known.spike.usual if known.spike else median(known.recent)
-    return loss > max(FAR * usual, usual + FAR_BY, known.highest * (known.highest / usual) ** BEYOND)
+    beyond: float = (known.highest / usual) ** BEYOND
+    return loss > max(FAR * usual, usual + FAR_BY, known.highest * beyond)
 
 
 def _with_high(known: LossRange, step: int, loss: float) -> LossRange:

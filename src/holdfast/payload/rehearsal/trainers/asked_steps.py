@@ -5,6 +5,7 @@ A script that compares `trainer.state.global_step` with its own number, or loads
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,8 @@ def with_whole_steps(trainer: Any, shown: Any, part_request: PartRequest) -> Any
 def _link(checkpoint: Path, steps: Iterable[int]) -> None:
     """Let a checkpoint be found by the names of other steps."""
     for step in steps:
-        other = checkpoint.with_name(f"checkpoint-{step}")
-        if not other.exists():
-            other.symlink_to(checkpoint.name, target_is_directory=True)
+        with suppress(FileExistsError):  # of an attempt before, or of another process
+            checkpoint.with_name(f"checkpoint-{step}").symlink_to(checkpoint.name, target_is_directory=True)
 
 
 def _saved(requested: Mapping[str, Any], source: str, most: float) -> Iterator[int]:

@@ -20,6 +20,7 @@ from ..part_request import PartRequest
 FULL = "/dev/full"
 OPTIMIZER = "optimizer.pt"
 WEIGHTS = ("model.safetensors", "adapter_model.safetensors")
+SIGNALS = {"kill": signal.SIGKILL, "sigterm": signal.SIGTERM}
 OF_FIRST = ("disk-full",)
 """Faults of what the first of several processes does alone."""
 OF_ALL = ("nan-gradients",)
@@ -51,22 +52,23 @@ class TrainingFault:
     def before_step(self, trainer: Any, model: Any, inputs: Any) -> None:
         """Strike amid a step, before its first batch."""
         step = trainer.state.global_step + 1
-        if not self._is_here:
-            return
-        self._strike_memory(trainer, model, inputs, step)
-        if step != self._at or self._struck:
-            return
+        if self._is_here:
+            self._strike_memory(trainer, model, inputs, step)
+            if step == self._at and not self._struck:
+                self._strike_process(trainer, step)
+
+    def _strike_process(self, trainer: Any, step: int) -> None:
+        """Strike the process, if that is the fault."""
         if self._name == "truncated-checkpoint":
             self._strike(step, file=cut_newest(Path(trainer.args.output_dir)))
             os.killpg(0, signal.SIGKILL)  # a machine that goes down takes all processes with it
-        if self._name == "sigterm":
+        if self._name in ("sigterm", "kill", "stall"):
             self._strike(step)
-            os.kill(os.getppid() if self._is_launched else os.getpid(), signal.SIGTERM)  # which its launcher passes on
-        if self._name == "kill":
-            self._strike(step)
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self._name == "stall":
-            self._strike(step)
+        if self._name == "sigterm" and self._is_launched:
+            os.killpg(0, signal.SIGTERM)  # schedulers send it to all processes, the launcher among them
+        elif self._name in SIGNALS:
+            os.kill(os.getpid(), SIGNALS[self._name])
+        elif self._name == "stall":
             threading.Event().wait()
 
     def _strike_memory(self, trainer: Any, model: Any, inputs: Any, step: int) -> None:
