@@ -12,6 +12,7 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_TIMEOUT`   seconds after which a supervisor stops the attempt; `LEASE_S` later, it stops by itself: nobody supervises it then
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 * `HOLDFAST_SKIP`      steps whose batches train nothing, as in `9-9,20-24`
+* `HOLDFAST_SPIKES`    is set if a loss that spikes ends the attempt: checkpoints of before are then kept for the next one
 * `PYTORCH_CUDA_ALLOC_CONF`, if nothing sets the allocator, becomes `expandable_segments:True` where the GPU supports that
 * `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared; no signal reaches the
                        process there, so that files in the folder ask for the same: `stop` for SIGTERM, `stacks` for SIGUSR1
@@ -862,7 +863,7 @@ class TrainerWatch:
 
     def _note_loss(self, loss: float | None) -> None:
         """Count the losses in a row that are above all before them: perhaps a spike spoils the weights. Many are the usual ones."""
-        if not loss:
+        if not loss or not os.environ.get("HOLDFAST_SPIKES"):
             return
         self._above = self._above + 1 if loss > self._highest else 0
         if not self._above or self._above > SPIKE_LOSSES:
