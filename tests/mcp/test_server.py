@@ -46,11 +46,13 @@ SLOW_REWARD = "import time\n\ndef reward(completions, **given):\n    time.sleep(
 PATIENCE_S = 240.0
 
 
-def talk(folder: Path, conversation: Callable[[Client], Awaitable[None]], *, allow_push: bool = False) -> None:
+def talk(
+    folder: Path, conversation: Callable[[Client], Awaitable[None]], *, allow_push: bool = False, allow_usd: float = 0.0
+) -> None:
     """Have a client talk to a server."""
 
     async def main() -> None:
-        server = VerbServer(str(folder), Confirmations(allow_push=allow_push)).make()
+        server = VerbServer(str(folder), Confirmations(allow_push=allow_push, allow_usd=allow_usd)).make()
         with anyio.fail_after(PATIENCE_S):
             async with Client(server) as client:
                 await conversation(client)

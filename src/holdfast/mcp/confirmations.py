@@ -22,15 +22,17 @@ class Confirmations:
 
     Attributes:
         allow_push: Pushes need none.
+        allow_usd: Jobs that cost no more than this, all together, need none.
     """
 
     allow_push: bool = False
+    allow_usd: float = 0.0
     _open: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
 
     def demand(self, call: EffectsCall, effects: RunEffects) -> Json | None:
-        """Return what a person has to agree to, with a confirmation; None if there is nothing."""
+        """Return what a person has to agree to, with a confirmation; None if there is nothing, or if the allowance pays for it."""
         will = [*self._concerns(effects)]
-        if not will:
+        if not will or (effects.costs and len(will) == 1 and self._pay(effects.most_usd)):
             return None
         confirmation = secrets.token_urlsafe(16)
         self._open[confirmation] = (_content(call, effects), time.monotonic() + VALID_S)
@@ -57,13 +59,27 @@ class Confirmations:
         if content != _content(call, effects):
             raise _refusal("the confirmation is for something else: the job, its files or its arguments changed since")
 
+    def _pay(self, usd: float | None) -> bool:
+        """Take what a job may cost from the allowance; False if that is not known, or too much."""
+        if usd is None or usd > self.allow_usd:
+            return False
+        self.allow_usd -= usd
+        return True
+
     def _concerns(self, effects: RunEffects) -> Iterator[str]:
         if effects.costs:
-            yield f"use {effects.backend}, which costs money" if effects.backend else ELSEWHERE
+            yield _cost(effects)
         if effects.pushes and not self.allow_push:
             yield f"push to the Hub: {', '.join(effects.pushes)}"
         if effects.accepts:
             yield f"continue from a checkpoint that was saved with other settings: {'; '.join(effects.accepts)}"
+
+
+def _cost(effects: RunEffects) -> str:
+    if not effects.backend:
+        return ELSEWHERE
+    limit = "how much is not known" if effects.most_usd is None else f"at most about ${effects.most_usd:.2f}"
+    return f"use {effects.backend}, which costs money: {limit}"
 
 
 def _content(call: EffectsCall, effects: RunEffects) -> str:

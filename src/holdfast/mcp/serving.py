@@ -12,14 +12,16 @@ from holdfast.mcp.confirmations import Confirmations
 from holdfast.mcp.server import VerbServer, serve_stdio
 
 
-def make_server(folder: str, *, allow_push: bool) -> Server[Any]:
+def make_server(folder: str, *, allow_push: bool, allow_usd: float) -> Server[Any]:
     """Return a server whose relative paths start at a folder.
 
     Args:
         folder: The folder.
         allow_push: Let runs push to the Hub without asking.
+        allow_usd: Let runs that may cost no more than this, all together, start without asking.
     """
-    return VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
+    confirmations = Confirmations(allow_push=allow_push, allow_usd=allow_usd)
+    return VerbServer(str(Path(folder).absolute()), confirmations).make()
 
 
 def serve_standard_streams(server: Server[Any]) -> None:

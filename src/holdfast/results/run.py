@@ -329,6 +329,8 @@ class RunEffects(ResultPart, frozen=True, kw_only=True):
         costs: Whether that, or a job that its source starts elsewhere, may cost money.
         digest: A hash of what decides what it does: its script, its arguments, and the sources and settings beside it.
         accepts: The settings that may differ from its checkpoint's because the call accepts that, a sentence each.
+        most_usd: The most that its machines may cost, by its budget or its timeout; null if that is not known.
+        submits: Whether its source may start another job elsewhere.
     """
 
     pushes: Sequence[str]
@@ -336,3 +338,5 @@ class RunEffects(ResultPart, frozen=True, kw_only=True):
     costs: bool
     digest: str
     accepts: Sequence[str] = ()
+    most_usd: float | None = None
+    submits: bool = False

@@ -91,6 +91,38 @@ def test_a_folder_that_cannot_be_searched_is_passed_over(here: Path) -> None:
     assert effects_of_run("job.yaml").pushes == []
 
 
+PAID = {"where.backend": "hf-jobs", "where.hardware": "a10g-large", "where.timeout": "49m"}
+COSTS: dict[str, tuple[dict[str, object], float | None]] = {
+    "until its timeout, and while it saves": ({}, 1.5),
+    "until its budget, and while it saves": ({"where.budget_usd": 0.5}, 0.775),
+    "whatever it needs": ({"where.timeout": None}, None),
+    "the price is not known": ({"where.hardware": "abacus"}, None),
+    "it may get larger hardware": ({"recover.allow": ["hardware"]}, None),
+    "larger hardware, within its budget": ({"recover.allow": ["hardware"], "where.budget_usd": 0.5}, 0.775),
+    "a machine that has no price": ({"where.backend": "fake", "where.hardware": None}, None),
+}
+
+
+@pytest.mark.parametrize("case", COSTS)
+def test_what_it_costs_at_most(here: Path, case: str) -> None:
+    """By the prices of the catalog, before anything is sent; of a job whose limits do not say it, nothing is guessed."""
+    sets, usd = COSTS[case]
+    (here / "job.yaml").write_text(JOB)
+    effects = effects_of_run("job.yaml", set={**PAID, **sets})
+
+    assert effects.costs
+    assert effects.most_usd == (None if usd is None else pytest.approx(usd))
+
+
+def test_a_script_that_starts_others_may_cost_anything(here: Path) -> None:
+    """Its own machine is not all that it uses."""
+    (here / "train.py").write_text("from huggingface_hub import run_job\nrun_job(image='a', command=['b'])\n")
+
+    assert effects_of_run("train.py", set=PAID).most_usd is None
+    (here / "train.py").write_text("print(1)\n")
+    assert effects_of_run("train.py", set=PAID).most_usd == pytest.approx(1.5)
+
+
 def test_a_job_pushes_where_its_file_says(here: Path) -> None:
     """The script that is rendered from it has the words of a push in any case."""
     (here / "job.yaml").write_text(JOB)

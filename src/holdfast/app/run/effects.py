@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -21,17 +21,23 @@ from holdfast.app.run.runs import Run
 from holdfast.app.targets.fetching import fetch_target
 from holdfast.app.targets.local_inputs import own_modules
 from holdfast.app.targets.rendering import script_of
+from holdfast.catalog.hub.flavors import planned_prices
 from holdfast.core.job.document import Document
 from holdfast.core.run.backends import backend_of, capabilities_of
 from holdfast.core.run.event import RunStage
+from holdfast.core.run.plan import Plan
+from holdfast.core.run.remedy import Permission
+from holdfast.core.run.run_state import RunState
 from holdfast.engine.references import WRITES, references
 from holdfast.engine.run.outward import may_push, may_submit
+from holdfast.engine.run.spending import SpendingLimits, most_usd
 from holdfast.engine.script.carried_files import referred_files
 from holdfast.results.run import RunEffects
 
 UNNAMED: Final = "a repository that the source does not name"
 SETTINGS: Final = (".py", ".yaml", ".yml", ".json", ".toml", ".cfg", ".sh", ".txt", ".jinja")
 """Files that may decide what a script does."""
+LARGER: Final[Permission] = "hardware"
 MOST_FILES: Final = 2000
 MOST_FOLDERS: Final = 2000
 MOST_BYTES: Final = 1 << 20
@@ -55,9 +61,16 @@ def effects_of_run(
     placement = read_placement(path, overrides)
     read = read_target(path, placement.sets, words)
     named = placement.where.backend if placement.is_elsewhere else backend_of(read.document).name
-    backend = read.job.where.backend if read.job else named
+    where, backend = (read.job.where, read.job.where.backend) if read.job else (placement.where, named)
+    limits = SpendingLimits(
+        hardware=where.hardware,
+        timeout_s=where.timeout_s,
+        budget_usd=where.budget_usd,
+        grows=read.job is not None and LARGER in read.job.recover.allow,
+    )
     folder = Path(path).absolute().parent
-    return _effects(read, backend, folder, [script_of(read), *overrides, *words])
+    effects = _effects(read, backend, folder, [script_of(read), *overrides, *words])
+    return _with_most_usd(effects, limits, {})
 
 
 def effects_of_resume(run: PathName, *, accept_changes: bool = False, runs: PathName | None = None) -> RunEffects:
@@ -78,26 +91,46 @@ def _effects_of_next_attempt(opened: Run) -> RunEffects:
     if not has_plan(opened.folder):
         target = str(Path(request.cwd, request.target))
         return effects_of_run(target, set=request.sets, arguments=request.arguments)
-    plan, folder = load_plan(opened.folder), Path(request.target).parent
+    plan = load_plan(opened.folder)
+    limits = SpendingLimits(
+        hardware=plan.hardware,
+        timeout_s=plan.timeout_s,
+        budget_usd=plan.budget_usd,
+        grows=LARGER in (plan.job or {}).get("recover", {}).get("allow", ()),
+    )
+    return _with_most_usd(_effects_of_plan(plan, state, opened.name, request.target), limits, plan.usd_per_hour)
+
+
+def _effects_of_plan(plan: Plan, state: RunState, name: str, target: str) -> RunEffects:
+    folder = Path(target).parent
     if state.about.method:  # the script of a job pushes as its job file says
         pushes = (state.about.pushed,) if state.about.pushed else ()
         digest = _digest([plan.script, *pushes], folder)
         costs = _costs(plan.backend)
         return RunEffects(pushes=pushes, backend=plan.backend if costs else "", costs=costs, digest=digest)
-    read = read_target(request.target, arguments=plan.arguments, text=plan.script)
-    return _effects(read, plan.backend, folder, [plan.script, opened.name, *plan.arguments])
+    read = read_target(target, arguments=plan.arguments, text=plan.script)
+    return _effects(read, plan.backend, folder, [plan.script, name, *plan.arguments])
 
 
 def _effects(read: Target, backend: str, folder: Path, words: Iterable[str]) -> RunEffects:
     sources = [*_sources(read, folder)]
     named = sorted({name for document in read.documents for name in pushed_to(document)})
     hidden = [UNNAMED] if not named and any(map(may_push, sources)) else []
+    submits = any(map(may_submit, sources))
     return RunEffects(
         pushes=[*named, *hidden],
         backend=backend if _costs(backend) else "",
-        costs=_costs(backend) or any(map(may_submit, sources)),
+        costs=_costs(backend) or submits,
         digest=_digest([*words, backend], folder),
+        submits=submits,
     )
+
+
+def _with_most_usd(effects: RunEffects, limits: SpendingLimits, usd_per_hour: Mapping[str, float]) -> RunEffects:
+    """Return what a run does with the most that its machines cost, unless its source may start others."""
+    if effects.submits or not effects.backend or not capabilities_of(effects.backend).has_flavors:
+        return effects
+    return structs.replace(effects, most_usd=most_usd(limits, planned_prices(usd_per_hour)))
 
 
 def _costs(backend: str) -> bool:

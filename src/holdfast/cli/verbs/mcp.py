@@ -20,9 +20,15 @@ TOKEN = "HOLDFAST_MCP_TOKEN"  # noqa: S105 - the variable's name
     help="Folder at which relative paths start. Default: the current folder.",
 )
 @click.option("--allow-push", is_flag=True, help="Let runs push to the Hub without asking.")
+@click.option(
+    "--allow-usd",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Let runs that may cost at most this, all together, start without asking.",
+)
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of standard input and output.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8765, help="Port for --http. Default: 8765.")
-def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
+def command(folder: str, allow_push: bool, allow_usd: float, http: bool, port: int) -> int:
     """Serve the commands to agents, over the Model Context Protocol.
 
     With `--http`, clients send the token that is printed, or the one in `$HOLDFAST_MCP_TOKEN`.
@@ -33,7 +39,7 @@ def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
     except ModuleNotFoundError as error:
         what = f"the MCP server needs a package that is not installed: {error.name}"
         raise UsageError(what, where="holdfast mcp", fix=install_command("mcp")) from error
-    server = serving.make_server(folder, allow_push=allow_push)
+    server = serving.make_server(folder, allow_push=allow_push, allow_usd=allow_usd)
     if not http:
         serving.serve_standard_streams(server)
         return 0

@@ -10,6 +10,8 @@ from typing import Final
 from holdfast.core.job.document import Document
 
 BACKEND_KEY: Final = "where.backend"
+SAVE_S: Final = 660.0
+"""How much more time a service gives a job than its run has: holdfast asks it to save first, and waits for 10 minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.run.attempt_state import AttemptState
+from holdfast.core.run.backends import SAVE_S
 from holdfast.core.run.run_state import RunState
 
 HARDWARE: Final = "where.hardware"
@@ -50,6 +51,40 @@ def spent_usd(state: RunState, prices: Prices) -> float:
 def ran_s(state: RunState, now_s: float) -> float:
     """Return the seconds that the attempts of a run took; waiting for hardware does not count."""
     return sum(_ran_s(attempt, now_s) for attempt in state.attempts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingLimits:
+    """What limits the cost of a run.
+
+    Attributes:
+        hardware: What it runs on.
+        timeout_s: The time that it may take.
+        budget_usd: The money that it may cost.
+        grows: Whether it may get larger hardware, so that a timeout does not limit its cost.
+    """
+
+    hardware: str | None
+    timeout_s: float | None
+    budget_usd: float | None
+    grows: bool
+
+
+def most_usd(limits: SpendingLimits, usd_per_hour: Mapping[str, float]) -> float | None:
+    """Return the most that a run may cost: until its limit, and while it saves after that; None if it has no limit or no price.
+
+    >>> most_usd(SpendingLimits(hardware="a10g-large", timeout_s=4 * 3600.0, budget_usd=None, grows=False), {"a10g-large": 1.5})
+    6.275
+    """
+    price = usd_per_hour.get(limits.hardware or "")
+    if price is None:
+        return None
+    saving_usd = price * SAVE_S / HOUR_S
+    if limits.budget_usd is not None:
+        return limits.budget_usd + saving_usd
+    if limits.timeout_s is None or limits.grows:
+        return None
+    return price * limits.timeout_s / HOUR_S + saving_usd
 
 
 def is_used_up(state: RunState, budget: Budget | None) -> bool:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from holdfast.core.errors import UsageError
+from holdfast.core.run.backends import SAVE_S
 from holdfast.core.run.plan import Plan
 from holdfast.core.text.numbers import is_count
 
-SAVE_S: Final = 660.0
-"""How much more time the Hub gives a job than its run has: holdfast asks it to save first, and waits for 10 minutes."""
 RUN_FOLDER: Final = "holdfast"
 """The name of the folder at which a job sees its run."""
 VOLUME: Final = re.compile(r"hf://[^:\s]+/[^:\s]+:(/[^:]+?)/?(?::(?:ro|rw))?")
