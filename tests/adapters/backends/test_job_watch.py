@@ -99,6 +99,18 @@ def test_what_happens_to_a_job_is_seen_at_once() -> None:
     assert (old and old.stage, new and new.stage) == ("RUNNING", "COMPLETED")
 
 
+def test_a_job_that_has_ended_is_not_asked_for_again() -> None:
+    """It never runs again, so the rest of its log may be read as often as that takes."""
+    jobs = Jobs({"a": 10.0}, now_s=20.0)
+    watch = JobWatch("me", lambda: jobs.now_s)
+    for jobs.now_s in (20.0, 21.0, 3_000.0):
+        state = watch.state(jobs, address("a"), anew=True)
+        assert state is not None
+        assert state.has_ended
+
+    assert jobs.calls["one"] <= 2  # the watch forgets what nobody asks for
+
+
 def test_the_end_of_a_log_is_not_answered_with_a_listing() -> None:
     """A listing of a moment ago still has the job."""
     jobs = Jobs({"a": 101.0, "b": 900.0, "c": 900.0}, now_s=100.0)

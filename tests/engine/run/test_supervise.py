@@ -1114,3 +1114,14 @@ def test_signs_in_what_comes_with_the_end_of_a_short_attempt_are_noted() -> None
     assert isinstance(noted, Note)
     assert noted.trouble.kind == "rewards-alike"
     assert closing(flow, TroubleNoted(at_s=4.0, attempt=1, trouble=noted.trouble)).stage is RunStage.SUCCEEDED
+
+
+@pytest.mark.parametrize(("told", "pause_s"), [(True, 1.0), (False, 30.0)])
+def test_the_rest_of_a_log_is_read_soon_if_the_end_has_arrived(told: bool, pause_s: float) -> None:
+    """Only text can follow then. A log that is late, or a machine that was lost, gets its time."""
+    flow = running(Limits(poll_s=30.0))
+    events = [said("end", status="finished", step=9, max_steps=9)] if told else []
+    drains = replace(polled(Liveness.ALIVE), phase=DRAINING, drains=True)
+
+    assert flow.send([*events, drains]) == Poll(pause_s)
+    assert flow.send([replace(drains, at_s=4.0)]) == Poll(pause_s)

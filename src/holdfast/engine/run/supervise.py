@@ -33,6 +33,8 @@ from holdfast.engine.run.stalls import Hearing, Silence, judge_silence, silence_
 from holdfast.engine.run.troubles import new_troubles
 from holdfast.engine.run.verdict import verdict
 
+DRAIN_POLL_S: Final = 1.0
+"""Seconds between two polls while the rest of a log is awaited, of a training process that has reported its end."""
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
@@ -112,7 +114,7 @@ def _follow(state: RunState, limits: Limits) -> Flow:
     """Follow the newest attempt to its end; stop it when its time is over or it stalls, and kill it if it does not stop."""
     hearing, force = Hearing(), _Force(state)
     while _alive(state):
-        state = fold((yield Poll(limits.poll_s)), state)
+        state = fold((yield Poll(_poll_after_s(state, limits))), state)
         current = _alive(state)
         if current is None or current.drains:
             continue  # of one that drains, its verdict is how it ended: there is nothing to stop
@@ -124,6 +126,13 @@ def _follow(state: RunState, limits: Limits) -> Flow:
         elif last := force.due(state, limits):
             state = fold((yield last), state)
     return state if state.stop else (yield from _note_troubles(state))  # all steps may have come with the end
+
+
+def _poll_after_s(state: RunState, limits: Limits) -> float:
+    """Return the seconds until the next poll: few if the training process has told its end, so that only the rest of its log is awaited."""
+    current = state.current
+    is_told = current is not None and current.drains and current.end is not None
+    return min(limits.poll_s, DRAIN_POLL_S) if is_told else limits.poll_s
 
 
 def _alive(state: RunState) -> AttemptState | None:

@@ -45,6 +45,11 @@ class _Watched:
     seen_s: float = float("-inf")
     asked_s: float = 0.0
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its state can never change."""
+        return self.state is not None and self.state.has_ended
+
     def is_fresh(self, now_s: float) -> bool:
         """True while the Hub need not be asked again."""
         if self.state is None:
@@ -95,9 +100,9 @@ class JobWatch:
         """
         now_s = self.now_s()
         job = self._watched(address.job, now_s)
+        if job.has_ended or (not anew and job.is_fresh(now_s)):
+            return job.state
         if not anew:
-            if job.is_fresh(now_s):
-                return job.state
             listing = self._listed(hub, now_s)
             if listed := listing.states.get(address.job):
                 job.take(listed, listing.seen_s)
