@@ -27,7 +27,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
 from holdfast.app.run.observers import NO_OBSERVER
 from holdfast.app.run.runs import Run
-from holdfast.core.run.event import Liveness, Polled, RunRequested
+from holdfast.core.run.event import Event, Liveness, Polled, RunRequested, Started
 from holdfast.core.run.plan import Plan
 from tests.helpers.fakes import undiagnosed
 from tests.helpers.hub import LoopbackHub, loopback_hub
@@ -38,6 +38,8 @@ QUEUED, SLEEPING, LINGERING = "queued", "sleeping", "lingering"
 """Kinds of runs: the log of a lingering job stays open after its end."""
 STAGE_LAG_S: Final = 1.3
 """From the last line of a job to its last stage, as on the real Hub."""
+BETWEEN_S: Final = 0.2
+"""Between two submissions."""
 WARM_UP_S: Final = 30
 """After the submissions, before anything is counted."""
 LAST_S: Final = 45
@@ -67,7 +69,7 @@ def begin_all(runs: Path, given: argparse.Namespace) -> Iterator[Run]:
     """Yield the runs: those that stay queued, and those whose jobs end, spread over the time."""
     yield from (begin(runs, QUEUED, number, 0) for number in range(given.queued))
     for number in range(given.running):
-        seconds = WARM_UP_S + given.seconds * (number + 0.5) / given.running
+        seconds = (given.running - number) * BETWEEN_S + WARM_UP_S + given.seconds * (number + 0.5) / given.running
         yield begin(runs, LINGERING if number % 2 else SLEEPING, number, seconds)
 
 
@@ -77,7 +79,9 @@ def supervise(runs: Path, given: argparse.Namespace) -> None:
     before_bytes = _resident_bytes()
     for run in all_runs:
         threading.Thread(target=run.supervise, args=(NO_OBSERVER, undiagnosed), daemon=True).start()
-    while any(run.state().current is None for run in all_runs):
+        time.sleep(BETWEEN_S)
+    ledger = Ledger(runs)  # each thread has its own
+    while not all(any(isinstance(each, Started) for each in _events(ledger, run)) for run in all_runs):
         time.sleep(2)
     time.sleep(WARM_UP_S)
     print(flush=True)  # the Hub counts from now on
@@ -90,15 +94,18 @@ def supervise(runs: Path, given: argparse.Namespace) -> None:
     }
     print(json.dumps(used), flush=True)
     time.sleep(LAST_S)
-    print(json.dumps({run.name: ended_s for run in all_runs if (ended_s := _seen_s(run))}), flush=True)
+    print(json.dumps({run.name: ended_s for run in all_runs if (ended_s := _seen_s(ledger, run))}), flush=True)
     os._exit(0)  # the threads go on
 
 
-def _seen_s(run: Run) -> float | None:
+def _events(ledger: Ledger, run: Run) -> Iterator[Event]:
+    return (event for _, event in ledger.read(run.name))
+
+
+def _seen_s(ledger: Ledger, run: Run) -> float | None:
     """Return the time at which the ledger got the end of a run's job; None if it has none."""
-    return next(
-        (each.at_s for each in run.events() if isinstance(each, Polled) and each.answer is Liveness.ENDED), None
-    )
+    ended = (each for each in _events(ledger, run) if isinstance(each, Polled) and each.answer is Liveness.ENDED)
+    return next((each.at_s for each in ended), None)
 
 
 def _resident_bytes() -> int:

@@ -1,5 +1,6 @@
 """A run that is not in the runs folder at hand is found by its path, and named by the folder above that has it."""
 
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def test_the_folder_above_that_has_the_run_is_named(name: str) -> None:
         with pytest.raises(HoldfastError) as error:
             verb(name)
         assert error.value.fix == f"`--runs ../../runs` has {NAME}"
+
+
+def test_a_copy_of_a_run_is_found_by_its_path(tmp_path: Path) -> None:
+    """It brings its journal along; the index beside it is made."""
+    copied = shutil.copytree(tmp_path / "runs" / NAME, tmp_path / "elsewhere" / NAME)
+
+    assert holdfast.show(str(copied))["run"] == NAME
 
 
 def test_a_run_that_is_nowhere_is_looked_for_in_vain() -> None:

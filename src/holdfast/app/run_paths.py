@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Final
 
 from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.engine.run.naming import matching_runs
@@ -16,9 +17,9 @@ INDEX: Final = "ledger.sqlite"
 
 
 def folder_of_runs(name: PathName, runs: PathName | None) -> Path:
-    """Return the runs folder in which a run is looked up: for the path of a run's folder, the folder around it."""
+    """Return the runs folder in which a run is looked up: for the path of a run's folder, also of a copy, the folder around it."""
     path = expanded(str(name))
-    if runs is None and os.sep in str(name) and is_there(path.parent / INDEX):
+    if runs is None and os.sep in str(name) and (is_there(path.parent / INDEX) or is_there(path / JOURNAL)):
         return path.resolve().parent
     return runs_folder(runs)
 

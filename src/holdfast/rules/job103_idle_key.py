@@ -21,6 +21,7 @@ from holdfast.core.run.backends import BackendCapabilities, backend_of
 
 # Why a key has no effect.
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
+UNEXPORTED = {"output.export_on": "`output.gguf` names no files to make"}
 PERMITTED = "hardware"
 SPIKE = "loss_spike"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
@@ -43,10 +44,11 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _idle_keys(job: Document, backend: BackendCapabilities) -> dict[str, str]:
-    """Return the keys that a job's backend and tracker do not read, and why each has no effect."""
+    """Return the keys that a job's backend, export and tracker do not read, and why each has no effect."""
     return {
         **({} if backend.chooses_hardware else UNCHOSEN),
         **({} if backend.has_flavors else UNPRICED),
+        **({} if job.get("output.gguf", []) else UNEXPORTED),
         **_untracked(job),
     }
 
@@ -93,6 +95,7 @@ RULE = Rule(
     bad=(
         Case(job=JOB + "recover: {allow: [hardware]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
+        Case(job=JOB + "output: {export_on: cpu-box}\n", at="output.export_on"),
         Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
         Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
         Case(job=JOB + "track: {with: tensorboard, project: rates, group: warm-up}\n", at="track.group"),

@@ -98,6 +98,7 @@ def test_one_that_fails_does_not_stop_the_others(run: Path, models: Path) -> Non
         "0 plus 1",
         "Failed:",
         "The worst rows, by f1",
+        '<svg class="interval"',
     ):
         assert text in page
 

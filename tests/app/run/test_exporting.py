@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,17 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.run_folder import save_plan
+from holdfast.adapters.targets import read_target
 from holdfast.app.export import gguf
 from holdfast.app.run import exporting
+from holdfast.app.run.after_training import after_training
 from holdfast.app.run.exporting import export_final
 from holdfast.app.show.verb import show
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.run.event import Closed, ModelExported, RunStage
+from holdfast.core.run.plan import Plan
 from holdfast.results import to_json
 from holdfast.results.export import ExportCheck, ExportedFile, ExportResult
 from tests.app.export.test_gguf import NOTHING
@@ -129,6 +134,11 @@ def made(folder: Path, *checks: ExportCheck) -> Callable[..., Any]:
     return run_export
 
 
+def planned(*quantizations: str, export_on: str = "") -> Plan:
+    """Return the plan of a run that makes these files."""
+    return Plan(name="sums", script="", script_name="sums.py", cwd="/", gguf=quantizations, export_on=export_on)
+
+
 def close(run: Path, exported: ModelExported) -> None:
     Ledger(run.parent).append(NAME, [exported, Closed(at_s=exported.at_s, stage=RunStage.SUCCEEDED)])
 
@@ -138,7 +148,7 @@ def test_a_file_that_fails_keeps_the_others_and_the_model(run: Path, monkeypatch
     (run / "model").mkdir()
     bad = ExportCheck(name="perplexity", verdict="fail", value=0.2, because="+20 %")
     monkeypatch.setattr(exporting, "_export", made(run, bad))
-    close(run, export_final(run, ["q8_0", "q4_k_m"], silence, lambda _: None))
+    close(run, export_final(run, planned("q8_0", "q4_k_m"), silence, lambda _: None))
     shown = show(NAME, runs=run.parent)
 
     assert (shown.stage, shown.exit_code, shown.export and shown.export.files) == ("succeeded", 1, ("m-q8_0.gguf",))
@@ -163,7 +173,7 @@ def test_an_export_that_cannot_be_made_says_why(
         raise error
 
     monkeypatch.setattr(exporting, "_export", fail)
-    exported = export_final(run, ["q8_0"], silence, lambda _: None)
+    exported = export_final(run, planned("q8_0"), silence, lambda _: None)
 
     assert (exported.verdict, exported.because) == ("fail", f"{error.what}; {error.fix}")
 
@@ -180,7 +190,7 @@ def test_a_result_that_cannot_be_written_is_an_export_that_failed(run: Path, mon
 
 
 def test_a_model_that_is_not_here_is_no_export(run: Path) -> None:
-    exported = export_final(run, ["q8_0"], silence, lambda _: None)
+    exported = export_final(run, planned("q8_0"), silence, lambda _: None)
 
     assert exported.verdict == "fail"
     assert exported.because.startswith("the final model is not on this machine")
@@ -194,6 +204,47 @@ def test_resume_makes_only_the_export_again(run: Path, capsys: pytest.CaptureFix
     assert code == 2
     assert "has succeeded" in answer["errors"][0]["what"]
     assert to_json(show(NAME, runs=run.parent))["export"]["files"] == ["m.gguf"]
+
+
+def test_another_machine_makes_the_export(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run has succeeded without it, and says where it is made; `resume` makes it there, of a copy of the run's folder."""
+    (run / "model").mkdir()
+    save_plan(run, planned("q8_0", export_on="CPU-Box"))
+    monkeypatch.setattr("socket.gethostname", lambda: "gpu-node.example.org")
+    close(run, export_final(run, planned("q8_0", export_on="CPU-Box"), silence, lambda _: None))
+    shown = show(NAME, runs=run.parent)
+    assert (shown.stage, shown.exit_code) == ("succeeded", 0)
+    assert [each.command.split()[:2] for each in shown.next] == [["holdfast", "resume"]]
+    assert "this is not CPU-Box; `holdfast resume" in (run / "report.html").read_text()
+
+    there = tmp_path / "there" / NAME
+    shutil.copytree(run, there)
+    monkeypatch.setattr("socket.gethostname", lambda: "cpu-box.example.org")
+    monkeypatch.setattr(exporting, "_export", made(there))
+    code, answer = typed(capsys, "resume", str(there))
+    assert "errors" not in answer, answer
+
+    assert (code, answer["export"]["verdict"], answer["export"]["folder"]) == (0, "pass", str(there / "export"))
+    assert show(NAME, runs=there.parent).export != shown.export
+
+
+@pytest.mark.parametrize(("host", "here"), [("no-such-box", False), (socket.gethostname(), True)])
+def test_the_tools_are_looked_at_on_the_machine_that_exports(job: Path, host: str, here: bool) -> None:
+    """The machine that trains needs none of them, unless it is the one."""
+    after = after_training(read_target(str(job), (f"output.export_on={host}",), ()))
+
+    assert bool(after.quantizations) is here
+
+
+@pytest.mark.parametrize("name", ["", "-box", "a b", "$HOST"])
+@pytest.mark.usefixtures("job")
+def test_a_name_that_no_host_has_is_an_error_of_the_job(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    code, answer = typed(capsys, "check", "job.yaml", "--offline", "--set", f"output.export_on='{name}'")
+
+    assert code == 2
+    assert "output.export_on" in json.dumps(answer)
 
 
 def test_an_export_gets_a_folder_of_its_own(run: Path) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.adapters.environment.host_name import is_other_machine
 from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target
 from holdfast.app.run.evaluating import look_at_tasks
@@ -29,12 +30,12 @@ class AfterTraining:
 
 
 def after_training(target: Target) -> AfterTraining:
-    """Return what a target does with its final model, as far as it can be looked at before; nothing for a script."""
+    """Return what a target does with its final model here, as far as it can be looked at before; nothing for a script."""
     if target.job is None:
         return AfterTraining()
     job = with_absolute_paths(target.job, target.document.path)
     evaluations = tuple(each for each in planned_evaluations(job) if each.task)
-    if not job.output.gguf:
+    if not job.output.gguf or is_other_machine(job.output.export_on):
         return AfterTraining(evaluations)
     return AfterTraining(evaluations, tuple(job.output.gguf), job.model.path, classifies=job.method is Method.REWARD)
 

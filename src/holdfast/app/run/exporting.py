@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.environment.host_name import is_other_machine
 from holdfast.adapters.export.process import StageProcess
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
@@ -17,6 +18,7 @@ from holdfast.app.export.steps import Export, ExportRequest
 from holdfast.app.export.verb import want_libraries
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.run.event import ModelExported
+from holdfast.core.run.plan import Plan
 from holdfast.results import to_json
 from holdfast.results.export import ExportedFile, ExportResult
 
@@ -24,19 +26,20 @@ FOLDER: Final = "export"
 RESULT: Final = "results/export.json"
 
 
-def export_final(
-    folder: Path, quantizations: Sequence[str], heed: Callable[[], None], say: Callable[[str], None]
-) -> ModelExported:
-    """Make the GGUF files of the final model of a run; if this fails, the model is kept.
+def export_final(folder: Path, plan: Plan, heed: Callable[[], None], say: Callable[[str], None]) -> ModelExported:
+    """Make the GGUF files of the final model of a run, unless another machine makes them; if this fails, the model is kept.
 
     Args:
         folder: The run's folder.
-        quantizations: The files to make.
+        plan: The run's plan, which says which files are made, and where.
         heed: Called again and again; it raises if the person wants it to end.
         say: Receives each line of progress.
     """
+    if is_other_machine(plan.export_on):
+        because = f"this is not {plan.export_on}; `holdfast resume {folder.name}` makes the files there"
+        return ModelExported(at_s=SystemClock().now_s(), verdict="skipped", because=because)
     try:
-        result = _export(folder, quantizations, heed, say)
+        result = _export(folder, plan.gguf, heed, say)
         write_whole(folder / RESULT, json.dumps(redacted_parts(to_json(result))))
     except HoldfastError as error:
         because = "; ".join(f"{each.what}; {each.fix}" for each in flatten(error))

@@ -160,7 +160,7 @@ class Run:
     def _export(self, plan: Plan, heed: Callable[[], None], observer: RunObserver) -> ModelExported:
         from holdfast.app.run.exporting import export_final  # few jobs export
 
-        return export_final(self.folder, plan.gguf, heed, observer.on_export_progress)
+        return export_final(self.folder, plan, heed, observer.on_export_progress)
 
 
 def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:

@@ -67,6 +67,7 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "output.push_to": "me/capybara-sft",
     "output.private": False,
     "output.gguf": ["q4_k_m"],
+    "output.export_on": "cpu-box",
     "samples": {"prompts": 4},
     "samples.prompts": 4,
     "samples.max_new_tokens": 128,

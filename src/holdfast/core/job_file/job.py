@@ -180,6 +180,9 @@ class Output(StrictPart):
     ] = []
     """GGUF files to make of the final model after training, each with this quantization. They are made where holdfast runs, which needs
     `holdfast[gguf]`, in the folder `export` of the run. See `docs/export.md`."""
+    export_on: Annotated[str, Field(pattern=NAME)] | None = None
+    """Host name of the machine that makes these files, with `holdfast resume RUN`, if it is not the machine that holdfast runs on. Then the run ends
+    after training, and keeps an expensive machine no longer. The runs folder has to be shared with that machine, or the run's folder copied to it."""
 
 
 TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])]

@@ -112,6 +112,7 @@ class Plan:
         webhook_format: What is received there.
         evaluations: What the final model is evaluated on when training has ended.
         gguf: The quantizations of the GGUF files that are made of it after that.
+        export_on: The host name of the machine that makes them; empty for the one that holdfast runs on.
         resume_from: The checkpoint that attempts continue from while the run has none of its own, absolute; empty if they begin anew.
     """
 
@@ -139,6 +140,7 @@ class Plan:
     webhook_format: NoticeFormat = "json"
     evaluations: tuple[PlannedEvaluation, ...] = ()
     gguf: tuple[str, ...] = ()
+    export_on: str = ""
     resume_from: str = ""
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast.core.run.event import ModelEvaluated, ModelExported
 from holdfast.engine.evaluate.headlines import describe_figure, describe_verdict, main_figure, spell_figure
+from holdfast.engine.report.intervals import IntervalPicture, draw_intervals
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
 
@@ -14,7 +15,11 @@ TONES: Final = {"better": "good", "worse": "bad", "undecided": "halted"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureRow:
-    """A figure, as a row of a table."""
+    """A figure, as a row of a table.
+
+    Attributes:
+        picture: Its interval beside the base's value; None without an interval.
+    """
 
     metric: str
     value: str
@@ -22,6 +27,7 @@ class FigureRow:
     base: str
     difference: str
     verdict: str
+    picture: IntervalPicture | None
     tone: str
 
 
@@ -75,7 +81,7 @@ def compare_datasets(results: Sequence[EvaluateResult]) -> Iterator[ComparedData
 
 
 def _compared(result: EvaluateResult, dataset: EvaluatedDataset) -> ComparedDataset:
-    figure = main_figure(result, dataset)
+    figure, figures = main_figure(result, dataset), [each for each in result.results if each.dataset == dataset.dataset]
     verdict = figure.base.verdict if figure and figure.base else ""
     return ComparedDataset(
         dataset=dataset.dataset,
@@ -83,13 +89,13 @@ def _compared(result: EvaluateResult, dataset: EvaluatedDataset) -> ComparedData
         tone=TONES.get(verdict, "busy"),
         about=f"{dataset.task}, {render_counted(dataset.rows, 'row')} of {dataset.of:,} in {dataset.split}",
         base=result.base or "",
-        figures=tuple(_row(each) for each in result.results if each.dataset == dataset.dataset),
+        figures=tuple(map(_row, figures, draw_intervals(figures))),
         worst=tuple(each for each in result.worst if each.dataset == dataset.dataset),
         remarks=tuple(_remarks(result, dataset)),
     )
 
 
-def _row(figure: EvaluationFigure) -> FigureRow:
+def _row(figure: EvaluationFigure, picture: IntervalPicture | None) -> FigureRow:
     base = figure.base
     where = ", ".join(f"{name} {value}" for name, value in (figure.where or {}).items())
     return FigureRow(
@@ -99,6 +105,7 @@ def _row(figure: EvaluationFigure) -> FigureRow:
         base=spell_figure(base.value) if base else "",
         difference=_interval(base.low, base.high) if base else "",
         verdict=describe_verdict(base, figure.rows) if base else "",
+        picture=picture,
         tone=TONES[base.verdict] if base else "",
     )
 

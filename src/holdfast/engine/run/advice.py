@@ -49,7 +49,7 @@ def _before_end(run: str, state: RunState, *, supervised: bool | None) -> Iterat
 
 def _after_end(run: str, state: RunState) -> Iterable[CommandParts]:
     if state.stage is RunStage.SUCCEEDED:
-        again = ("export", f"holdfast resume {run}", "makes the export again, without training")
+        again = ("export", f"holdfast resume {run}", "makes the export, without training")
         return (again,) if state.lacks_export else ()
     if pushes := _missing_pushes(state):
         return pushes

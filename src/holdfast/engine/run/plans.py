@@ -17,6 +17,7 @@ def apply_job(plan: Plan, job: Job) -> Plan:
     placed = apply_place(plan, job.where, job.environment)
     notified = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
     after = replace(notified, evaluations=planned_evaluations(job), gguf=tuple(job.output.gguf))
+    after = replace(after, export_on=job.output.export_on or "")
     watched = {"HOLDFAST_SPIKES": "1"} if "loss_spike" in job.recover.allow else {}
     variables = {**after.variables, **watched}
     return replace(after, script_name=f"{plan.name}.py", attempts=job.recover.attempts, variables=variables)
