@@ -126,7 +126,8 @@ def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:
     if estimated.estimate is None:
         return f"memory, time and cost are not known: {estimated.because}" if estimated.because else ""
     given = target.job.where.timeout_s if target.job else None
-    return summarize_estimate(estimated.estimate, plan.timeout_s if given is None else None)
+    has_bucket = capabilities_of(plan.backend).has_flavors
+    return summarize_estimate(estimated.estimate, plan.timeout_s if given is None else None, has_bucket=has_bucket)
 
 
 def prepare_run(run: Run, job: CheckedJob | RefusedJob, request: RunRequest, observer: RunObserver) -> RunResult | None:

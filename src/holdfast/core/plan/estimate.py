@@ -137,6 +137,19 @@ class DiskNeed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFiles:
+    """The checkpoints and the result that a job keeps at the same time, wherever they are stored.
+
+    Attributes:
+        bytes: Their size, at the least.
+        described: What they are, for people.
+    """
+
+    bytes: int
+    described: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheaperHardware:
     """Hardware on which a job fits as it is, takes no longer, and costs much less.
 
@@ -163,6 +176,7 @@ class JobEstimate:
         prices: The prices that it is one of; None if they were not looked up.
         timeout_s: A timeout that it will keep; None if its time is unknown.
         disk: What it writes to the disk; None if that, or the disk, is unknown.
+        kept: What it stores; None if unknown.
         cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
         as_fast: Hardware that does the same for much less; None if there is none, or it is not certain.
     """
@@ -176,6 +190,7 @@ class JobEstimate:
     prices: PriceList | None = None
     timeout_s: int | None = None
     disk: DiskNeed | None = None
+    kept: KeptFiles | None = None
     cheapest: str = ""
     as_fast: CheaperHardware | None = None
 

@@ -18,7 +18,7 @@ from holdfast.core.run.backends import BACKEND_KEY, LOCAL
 from holdfast.core.text.numbers import is_number
 from holdfast.engine.plan.allocator_setting import allocator_setting
 from holdfast.engine.plan.cheaper import cheaper_hardware
-from holdfast.engine.plan.disk import disk_need
+from holdfast.engine.plan.disk import disk_need, kept_files
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors, own_prices
 from holdfast.engine.plan.job_model import JobModel
@@ -180,6 +180,7 @@ def estimate_of(plan: JobPlan, model: JobModel) -> JobEstimate | None:
         prices=plan.prices,
         timeout_s=timeout_for(placed.seconds) if placed.seconds else None,
         disk=disk_need(model, plan.step, plan.workload, placed.hardware),
+        kept=kept_files(plan.step, plan.workload) if plan.workload else None,
         as_fast=cheaper_hardware(plan, model),
         cheapest=f"{cheapest.hardware.label}{f' with {settings}' if settings else ''}" if cheapest else "",
     )

@@ -4,7 +4,7 @@ Covered: what is there at the same time, at the least. Not covered: the environm
 machine, since they may be there already. On Hugging Face Jobs, a run's checkpoints go to its bucket, which has no limit that is known.
 """
 
-from holdfast.core.plan.estimate import DiskNeed
+from holdfast.core.plan.estimate import DiskNeed, KeptFiles
 from holdfast.core.plan.hardware import Hardware
 from holdfast.core.run.backends import LOCAL
 from holdfast.engine.plan.job_model import JobModel
@@ -33,9 +33,15 @@ def disk_need(model: JobModel, step: TrainingStep, workload: Workload | None, ha
     return DiskNeed(bytes=size, room_bytes=hardware.disk_bytes, because=f"the model's files are {render_bytes(size)}")
 
 
-def _checkpoints(step: TrainingStep, workload: Workload, room_bytes: int) -> DiskNeed:
+def kept_files(step: TrainingStep, workload: Workload) -> KeptFiles:
+    """Return the checkpoints and the result of a job."""
     kept, checkpoint, result = workload.schedule.kept, checkpoint_bytes(step), result_bytes(step)
-    because = (
+    described = (
         f"{render_counted(kept, 'checkpoint')} of {render_bytes(checkpoint)} and the result of {render_bytes(result)}"
     )
-    return DiskNeed(bytes=kept * checkpoint + result, room_bytes=room_bytes, because=because)
+    return KeptFiles(bytes=kept * checkpoint + result, described=described)
+
+
+def _checkpoints(step: TrainingStep, workload: Workload, room_bytes: int) -> DiskNeed:
+    kept = kept_files(step, workload)
+    return DiskNeed(bytes=kept.bytes, room_bytes=room_bytes, because=kept.described)

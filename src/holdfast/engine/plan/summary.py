@@ -4,12 +4,13 @@ from holdfast.core.plan.estimate import Interval, JobEstimate
 from holdfast.engine.units import render_bytes, render_duration
 
 
-def summarize_estimate(estimate: JobEstimate, set_timeout_s: float | None) -> str:
-    """Return the estimate in two or three lines.
+def summarize_estimate(estimate: JobEstimate, set_timeout_s: float | None, *, has_bucket: bool) -> str:
+    """Return the estimate in two to four lines.
 
     Args:
         estimate: The estimate.
         set_timeout_s: The timeout that the run gets because the job gives none; None if it gives one or needs none.
+        has_bucket: Whether the run is kept in a bucket of the account.
     """
     card = estimate.card
     fits = "fits on" if card.high <= estimate.usable_bytes else "may not fit on"
@@ -25,6 +26,9 @@ def summarize_estimate(estimate: JobEstimate, set_timeout_s: float | None) -> st
         lines.append("time and cost are not known")
     if set_timeout_s is not None:
         lines.append(f"timeout {render_duration(set_timeout_s)}, since the job gives none (where.timeout)")
+    if has_bucket and estimate.kept:
+        kept = estimate.kept
+        lines.append(f"stores at least {render_bytes(kept.bytes)} in the account's bucket: {kept.described}")
     return "\n".join(lines)
 
 
