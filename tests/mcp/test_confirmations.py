@@ -1,6 +1,6 @@
 """What a person is asked, and what the allowance of the server pays for."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,9 +11,11 @@ from holdfast.results.run import RunEffects
 CALL = EffectsCall(verb="run", arguments={"target": "job.yaml"})
 
 
-def effects(most_usd: float | None, **more: Any) -> RunEffects:
+def effects(
+    most_usd: float | None, *, pushes: Sequence[str] = (), backend: str = "hf-jobs", costs: bool = True
+) -> RunEffects:
     """Return the effects of a job of Hugging Face Jobs."""
-    return RunEffects(**{"pushes": (), "backend": "hf-jobs", "costs": True, "digest": "d", "most_usd": most_usd} | more)
+    return RunEffects(pushes=pushes, backend=backend, costs=costs, digest="d", most_usd=most_usd)
 
 
 def asked(confirmations: Confirmations, wanted: RunEffects) -> list[str]:
