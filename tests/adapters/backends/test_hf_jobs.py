@@ -15,9 +15,10 @@ from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.hf_jobs.log_lines import LogLine, LogReplay, MergedLog, split_lines
 from holdfast.adapters.backends.hf_jobs.log_stream import LogStream
 from holdfast.adapters.backends.hf_jobs.requests import label_of
-from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
+from holdfast.adapters.backends.hf_jobs.settings import JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
+from holdfast.core.run.backends import SAVE_S
 from holdfast.core.run.event import Liveness
 from holdfast.core.run.plan import Attempt, Plan
 from tests.adapters.backends.harnesses import Followed, HfJobsHarness, make_attempt
