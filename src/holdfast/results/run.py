@@ -91,7 +91,7 @@ class RunExport(ResultPart, frozen=True, kw_only=True):
     """The export of the final model, if the job asks for one.
 
     Attributes:
-        verdict: `fail` if a file is missing that the job asks for; `skipped` if a person stopped the export.
+        verdict: `fail` if a file is missing that the job asks for; `skipped` if a person stopped the export, or if another machine makes it (`output.export_on`).
         because: What failed, or why it was skipped; empty if all went well.
         folder: The folder of the export; empty if there is none.
         files: The GGUF files in it.
