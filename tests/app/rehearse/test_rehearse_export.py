@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.app.rehearse import exporting
 from holdfast.app.rehearse.exporting import rehearse_export
-from holdfast.cli.main import run_command
+from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import HoldfastError, SourceError, UnexportableError
 from holdfast.core.rehearse.rehearsal import Rehearsal, StageResult
 from holdfast.results.export import ExportCheck, ExportedFile
@@ -92,19 +92,16 @@ def test_an_unknown_reason_is_not_rehearsed(play: Play) -> None:
 
 @pytest.mark.train
 @pytest.mark.long
-def test_a_job_with_gguf_files_is_rehearsed_to_its_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_with_gguf_files_is_rehearsed_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Merged, converted, quantized, and read alike."""
     kept_converter()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.jsonl").write_text(8 * (json.dumps(ROW) + "\n"))
     (tmp_path / "job.yaml").write_text(JOB)
-    code = run_command(["rehearse", "job.yaml", "--here", "--format", "json"])
-    printed = capsys.readouterr()
-    answer = json.loads(printed.out)
+    said: list[str] = []
+    answer = rehearse("job.yaml", here=True, on_progress=lambda message: said.append(str(message)))
 
-    assert code == 0, answer["failures"]
-    assert {each["name"]: each["status"] for each in answer["stages"]}["export"] == "pass"
-    assert "export: prove q8_0" in printed.err
-    assert not [each for each in answer["not_rehearsed"] if each["what"] == "GGUF files"]
+    assert answer.verdict == "pass", answer.failures
+    assert {each.name: each.status for each in answer.stages}["export"] == "pass"
+    assert any("export: prove q8_0" in each for each in said)
+    assert not [each for each in answer.not_rehearsed if each.what == "GGUF files"]
