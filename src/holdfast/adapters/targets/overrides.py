@@ -39,6 +39,7 @@ NOT_KEYS = frozenset(
         "RUNS",
         "SANDBOXED",
         "SKIP",
+        "SPIKES",
         "STARTED",
         "TIMEOUT",
         "TRACE",
