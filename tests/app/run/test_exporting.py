@@ -183,7 +183,7 @@ def test_a_result_that_cannot_be_written_is_an_export_that_failed(run: Path, mon
     monkeypatch.setattr(exporting, "_export", made(run))
     shutil.rmtree(run / "results", ignore_errors=True)
     (run / "results").write_text("no folder")
-    exported = export_final(run, ["q8_0"], silence, lambda _: None)
+    exported = export_final(run, planned("q8_0"), silence, lambda _: None)
 
     assert exported.verdict == "fail"
     assert exported.because.startswith("export.json cannot be written")
