@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.formats import ColumnSettings, recognise, types_of_rows
-from holdfast.core.evaluation import Example
+from holdfast.core.evaluation import Example, TaskName
 from holdfast.engine.evaluate.measuring import default_metrics
 from holdfast.engine.evaluate.reading import ReadRows, find_tasks, read_rows
 from holdfast.engine.mapping.found import DataProfile, lacking_rows
@@ -89,6 +89,61 @@ def test_choices_know_the_right_one(name: str) -> None:
     assert (task, example.right) == ("choices", 1)
     assert example.reference == example.options[1]
     assert [each.answer for each in example.scored] == list(example.options)
+
+
+DIGITS = ["1", "0", "7", "3"]
+WORDS = ["cat", "dog", "cow", "ape"]
+NAMINGS: Mapping[str, tuple[list[list[str]], list[Any], list[int]]] = {
+    "numbers count the choices": ([DIGITS, ["13", "12", "4", "9"], ["5", "4", "1", "11"]], [1, 3, 1], [1, 3, 1]),
+    "also where each is a choice": ([["3", "2", "1", "0"]] * 4, [0, 1, 2, 3], [0, 1, 2, 3]),
+    "numbers that are too large are choices": ([DIGITS, ["13", "12", "1", "9"], DIGITS], [7, 12, 1], [2, 1, 0]),
+    "texts of numbers are choices": ([DIGITS, ["3", "2", "1", "0"]], ["3", "0"], [3, 3]),
+    "texts of numbers count texts": ([WORDS, DIGITS, WORDS], ["0", "3", "1"], [0, 3, 1]),
+    "letters count letters": ([["B", "A", "D", "C"], WORDS, ["x", "A", "y", "z"]], ["A", "D", "B"], [0, 3, 1]),
+    "a number that names none decides nothing": ([DIGITS, WORDS, WORDS], [1, 2, -1], [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", NAMINGS)
+@pytest.mark.parametrize("task", ["choices", "answers", "likelihood"])
+def test_the_right_choice_is_named_in_one_way_in_all_rows(name: str, task: TaskName) -> None:
+    """Also where the model writes the answer, whose reference is the text of the right choice."""
+    choices, answers, right = NAMINGS[name]
+    rows = [{"question": "Which?", "choices": c, "answer": a} for c, a in zip(choices, answers, strict=True)]
+
+    found = read_rows(find_tasks(profile(rows))[task], dict(enumerate(rows)))
+
+    wanted = [choices[at][number] for at, number in enumerate(right)]
+    texts = (
+        [example.scored[-1 if example.right is None else example.right].answer for example in found.examples]
+        if task != "answers"
+        else [each.reference for each in found.examples]
+    )
+    assert [each if isinstance(each, str) else each[-1]["content"] for each in texts] == wanted
+    if task == "choices":
+        assert [each.right for each in found.examples] == right
+
+
+@pytest.mark.parametrize("answers", [["cat", "B", "cow"], [3, "dog", "C"], ["0", "cat", "dog"]])
+@pytest.mark.parametrize("task", ["choices", "answers"])
+def test_a_column_that_names_choices_in_different_ways_is_refused(answers: list[Any], task: TaskName) -> None:
+    rows = [{"question": "Which?", "choices": WORDS, "answer": each} for each in answers]
+
+    found = read_rows(find_tasks(profile(rows))[task], dict(enumerate(rows)))
+
+    assert (found.examples, found.unfit) == ((), 3)
+    assert "`answer` names the right choice in different ways" in found.because
+
+
+def test_a_letter_stays_the_answer_to_a_question_that_shows_the_choices() -> None:
+    shown = {"question": "Which barks?\nA. cat\nB. dog", "choices": ["cat", "dog"], "answer": "B"}
+    hidden = {**shown, "question": "Which barks?"}
+
+    references = [
+        read_rows(find_tasks(profile([row]))["answers"], {0: row}).examples[0].reference for row in (shown, hidden)
+    ]
+
+    assert references == ["B", "dog"]
 
 
 def test_columns_of_one_letter_are_no_choices_unless_the_answer_is_one() -> None:

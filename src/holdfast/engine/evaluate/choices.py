@@ -1,17 +1,19 @@
 """Multiple choice: which columns hold the question, the choices and the right one.
 
 Source: the cards of cais/mmlu (and its original CSV files), allenai/ai2_arc, Rowan/hellaswag, tau/commonsense_qa, openlifescienceai/medmcqa,
-pkavumba/balanced-copa, allenai/winogrande and ybisk/piqa.
+pkavumba/balanced-copa, allenai/winogrande and ybisk/piqa. A whole number counts the choices from 0, and a text that is a choice is that
+choice, as in lm-eval (`ConfigurableTask.process_results`, 0.4.13).
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from holdfast.core.rows.columns import ListOf, Scalar, Struct
 from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.numbers import is_whole
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
 from holdfast.engine.mapping.readings import find_request
 
@@ -23,8 +25,14 @@ RIGHT: Final = (
 OPENINGS: Final = ("ctx", "context", "premise", "sentence", "goal")
 """Names of a text that a choice continues, or answers."""
 FEWEST: Final = 2
+MIXED: Final = "different ways: in some rows by its text, in others by its letter, or its number from 0. Write its text, or its number, in all"
 ONE_EACH: Final = re.compile(r"(?:(?:choice|option|answer|ending|sol|op)[ _-]?)?(?P<name>[a-j]|\d)", re.IGNORECASE)
 """The name of a column that holds one choice: `B`, `option_b`, `choice2`, `opb`."""
+Naming = Literal["name", "text", "letter", "number"]
+"""How a value says which choice is right: by the choice's own name, its text, its letter, or its number, counted from 0."""
+OF_TEXTS: Final[tuple[Naming, ...]] = ("name", "text", "letter", "number")
+OF_NUMBERS: Final[tuple[Naming, ...]] = ("name", "number", "text")
+"""How whole numbers do: where both fit, a number counts the choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +44,23 @@ class ChoiceColumns:
         choices: The choices: a column of lists, or a column for each.
         right: Which of them is right.
         names: What the column of the right one calls them; None if it counts them from 0, or has their texts or letters.
+        namings: How the column says which is right, the surest first; none if its rows differ.
     """
 
     question: str
     choices: str | tuple[str, ...]
     right: str
     names: tuple[str, ...] | None = None
+    namings: tuple[Naming, ...] = OF_TEXTS
 
 
-def find_choices(data: DataProfile) -> ChoiceColumns | None:
-    """Return the columns of multiple choice; None if there is none."""
+def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> ChoiceColumns | None:
+    """Return the columns of multiple choice; None if there is none.
+
+    Args:
+        data: The dataset.
+        rows: The rows that decide how the column of the right one names it: one way for all of them.
+    """
     right = next((name for name in RIGHT if name in data.columns), None)
     choices = _listed(data) or _one_each(data)
     if right is None or not choices:
@@ -54,7 +69,16 @@ def find_choices(data: DataProfile) -> ChoiceColumns | None:
     if question is None:
         return None
     found = ChoiceColumns(question, choices, right, _names(data, choices, right))
-    return found if _fits(data, found) else None
+    return replace(found, namings=_namings(rows, found)) if _fits(data, found) else None
+
+
+def _namings(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> tuple[Naming, ...]:
+    """Return the ways in which a column names a choice in each row that has one, the surest first."""
+    read = [(row.get(columns.right), *_options(row, columns)) for row in rows]
+    fitting = [found for value, options, names in read if (found := _numbers(value, options, names))]
+    are_numbers = all(is_whole(value) for value, _, _ in read if value is not None)
+    order = OF_NUMBERS if are_numbers else OF_TEXTS
+    return tuple(each for each in order if all(each in found for found in fitting))
 
 
 def _listed(data: DataProfile) -> str | None:
@@ -147,17 +171,38 @@ def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Se
     Raises:
         ValueError: The row has no question, no choices, or none that is right; the message is for users.
     """
-    question, given, names = row.get(columns.question), _given(row, columns.choices), columns.names
-    options = given
-    if isinstance(given, Mapping):
-        names, options = given["label"], given["text"]
-    if not isinstance(question, str) or not isinstance(options, list) or len(options) < FEWEST:
+    question = row.get(columns.question)
+    options, names = _options(row, columns)
+    if not isinstance(question, str) or len(options) < FEWEST:
         called = columns.choices if isinstance(columns.choices, str) else ", ".join(columns.choices)
         raise ValueError(f"it has no question, or fewer than two `{called}`")
-    right = _number(row.get(columns.right), [str(each) for each in options], names)
+    if not columns.namings:
+        raise ValueError(f"`{columns.right}` names the right choice in {MIXED}")
+    found = _numbers(row.get(columns.right), options, names)
+    right = next((found[naming] for naming in columns.namings if naming in found), None)
     if right is None:
         raise ValueError(f"`{columns.right}` is {row.get(columns.right)!r:.40}, which names none of its choices")
-    return question, [str(each) for each in options], right
+    return question, options, right
+
+
+def with_right_text(row: Mapping[str, Any], columns: ChoiceColumns) -> Mapping[str, Any]:
+    """Return a row with the text of its right choice as its answer; a letter stays one if the question shows all choices."""
+    try:
+        question, options, right = read_choice(row, columns)
+    except ValueError:
+        return row
+    letter = str(row[columns.right]).strip().upper()
+    if letter in [*ascii_uppercase] and all(each in question for each in options):
+        return row
+    return {**row, columns.right: options[right]}
+
+
+def _options(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[list[str], Sequence[str] | None]:
+    """Return the texts of a row's choices, none if it has none, and their names."""
+    given, names = _given(row, columns.choices), columns.names
+    if isinstance(given, Mapping):
+        names, given = given["label"], given["text"]
+    return [str(each) for each in given] if isinstance(given, list) else [], names
 
 
 def _given(row: Mapping[str, Any], choices: str | tuple[str, ...]) -> Any:
@@ -170,18 +215,14 @@ def _given(row: Mapping[str, Any], choices: str | tuple[str, ...]) -> Any:
     return values if None not in values else None
 
 
-def _number(value: Any, options: Sequence[str], names: Sequence[str] | None) -> int | None:
-    """Return the number of the choice that a value names: by its own name, its text, its letter, or counted from 0."""
+def _numbers(value: Any, options: Sequence[str], names: Sequence[str] | None) -> dict[Naming, int]:
+    """Return the number of the choice that a value names, by each way in which it names one."""
     text = str(value).strip()
-    for known, wanted in ((names, text), (names, text.lower()), (options, text)):
-        if known is not None and wanted in known:
-            return list(known).index(wanted)
-    number = _counted(text)
-    return number if number is not None and number < len(options) else None
-
-
-def _counted(text: str) -> int | None:
-    """Return the number that a capital letter or a number stands for, from 0 on."""
-    if len(text) == 1 and text in ascii_uppercase:
-        return ascii_uppercase.index(text)
-    return int(text) if text.isdecimal() else None
+    name = next((each for each in (text, text.lower()) if each in (names or ())), None)
+    found: dict[Naming, int | None] = {
+        "name": None if name is None else list(names or ()).index(name),
+        "text": options.index(text) if text in options else None,
+        "letter": ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None,
+        "number": int(text) if text.isdecimal() else None,
+    }
+    return {each: number for each, number in found.items() if number is not None and number < len(options)}

@@ -10,7 +10,7 @@ from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
 from holdfast.core.job.methods import Method
 from holdfast.core.rows.columns import Scalar, Type
 from holdfast.core.text.numbers import is_whole
-from holdfast.engine.evaluate.choices import find_choices, read_choice
+from holdfast.engine.evaluate.choices import ChoiceColumns, find_choices, read_choice, with_right_text
 from holdfast.engine.inspect.made_completions import ANSWERS as SOLUTIONS
 from holdfast.engine.mapping import propose
 from holdfast.engine.mapping.applying import map_each
@@ -40,11 +40,13 @@ class TaskReading:
         task: The task.
         source: The mapping that goes over the rows first; None if they are read as they are.
         read: Makes an example of a row; raises UnfitError.
+        choices: The columns of choices of which the right one is the answer; None if there are none.
     """
 
     task: TaskName
     source: str | None = None
     read: Callable[[Row], Example]
+    choices: ChoiceColumns | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +77,13 @@ def find_tasks(
         rows: All of its rows, whose labels are collected: rows that are sorted by label have few in the samples.
     """
     chat = data.settings.chat_template is not False
+    rows = rows or data.samples
+    choices = find_choices(data, rows)
     readers = (
-        _choices(data, chat=chat),
+        _choices(choices, chat=chat) if choices else None,
         _preference(data),
-        _classes(data, model_labels, rows or data.samples, chat=chat),
-        *_answers(data),
-        _likelihood(data),
+        _classes(data, model_labels, rows, chat=chat),
+        *(replace(each, choices=choices) for each in (*_answers(data), _likelihood(data)) if each),
     )
     found = [each for each in readers if each]
     if "messages" in data.columns or "conversations" in data.columns:
@@ -95,11 +98,12 @@ def read_rows(reading: TaskReading, numbered: Mapping[int, Row]) -> ReadRows:
         reading: How they are read.
         numbered: The rows, by their numbers in the split.
     """
-    rows = numbered.values()
+    choices = reading.choices
+    rows = [with_right_text(row, choices) for row in numbered.values()] if choices else numbered.values()
     mapped: Iterable[Row | None] = rows if reading.source is None else map_each(rows, reading.source)
     examples, unfit, because = list[Example](), list[int](), ""
     for (number, row), read in zip(numbered.items(), mapped, strict=True):
-        found = _read(reading, read)
+        found = _read(reading, row, read)
         if isinstance(found, Example):
             examples.append(replace(found, row=number, columns=row))
         else:
@@ -108,12 +112,12 @@ def read_rows(reading: TaskReading, numbered: Mapping[int, Row]) -> ReadRows:
     return ReadRows(examples=tuple(examples), unfit=len(unfit), first=tuple(unfit[:FIRST]), because=because)
 
 
-def _read(reading: TaskReading, row: Row | None) -> Example | str:
+def _read(reading: TaskReading, row: Row, mapped: Row | None) -> Example | str:
     """Return the example of a row, or why it cannot be evaluated."""
-    if row is None:
-        return "it lacks a value that is needed"
     try:
-        return reading.read(row)
+        if reading.choices:
+            _choice_of(row, reading.choices)
+        return "it lacks a value that is needed" if mapped is None else reading.read(mapped)
     except UnfitError as error:
         return str(error)
 
@@ -127,22 +131,22 @@ def _mapping(data: DataProfile, method: Method) -> tuple[bool, str | None]:
     return proposal.source is not None and not proposal.field, proposal.source
 
 
-def _choices(data: DataProfile, *, chat: bool) -> TaskReading | None:
-    columns = find_choices(data)
-    if columns is None:
-        return None
-
+def _choices(columns: ChoiceColumns, *, chat: bool) -> TaskReading:
     def read(row: Row) -> Example:
-        try:
-            question, options, right = read_choice(row, columns)
-        except ValueError as error:
-            raise UnfitError(str(error)) from error
+        question, options, right = _choice_of(row, columns)
         scored = tuple(_as_question(question, option, chat=chat) for option in options)
         return Example(
             row=0, prompt=question, reference=options[right], scored=scored, options=tuple(options), right=right
         )
 
     return TaskReading(task="choices", read=read)
+
+
+def _choice_of(row: Row, columns: ChoiceColumns) -> tuple[str, Sequence[str], int]:
+    try:
+        return read_choice(row, columns)
+    except ValueError as error:
+        raise UnfitError(str(error)) from error
 
 
 def _as_question(question: str, answer: str, *, chat: bool) -> ScoredText:
