@@ -11,6 +11,7 @@ from holdfast.app.run import evaluating
 from holdfast.app.run.evaluating import evaluate_final, look_at_tasks
 from holdfast.app.runs.verb import runs
 from holdfast.app.show.verb import show
+from holdfast.cli.text.answers import render_show
 from holdfast.core.errors import UsageError
 from holdfast.core.run.event import (
     Closed,
@@ -28,6 +29,7 @@ from holdfast.core.run.plan import PlannedEvaluation
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.results import to_json
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
+from tests.helpers.evaluations import evaluation
 from tests.helpers.forked_children import fork_evaluations  # noqa: F401 - the fixture `forked_evaluations`
 
 pytestmark = pytest.mark.usefixtures("forked_evaluations")
@@ -113,6 +115,24 @@ def test_without_weights_nothing_is_evaluated_and_that_is_said(run: Path) -> Non
     assert to_json(shown)["evaluation"] == {"verdict": "skipped", "because": because, "files": [], "datasets": []}
     assert shown.exit_code == 0
     assert because in (run / "report.html").read_text()
+
+
+@pytest.mark.parametrize("leaked", [0, 1, 56])
+def test_rows_in_the_training_data_are_told_where_the_verdict_is(run: Path, leaked: int) -> None:
+    figure = {
+        "dataset": "test.jsonl", "split": "test", "rows": 60, "metric": "loss", "value": 1.05, "low": 1.0, "high": 1.1, "interval": "",
+        "rows_needed": None, "where": None, "base": None,
+    }  # fmt: skip
+    rows = {"dataset": "test.jsonl", "rows": leaked, "fraction": leaked / 60, "exact": [], "near": [], "without": []}
+    file = run / "results" / "evaluation-1.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(to_json(evaluation("test.jsonl")) | {"results": [figure], "leaked": [rows]}))
+    close(run, ModelEvaluated(at_s=5.0, verdict="pass", files=(str(file),)))
+
+    shown = render_show(show(NAME, runs=run.parent))
+
+    assert "test.jsonl: loss 1.05 (1 to 1.1), 60 rows" in shown
+    assert (f"; {leaked} row" in shown) == ("in the training data" in shown) == bool(leaked)
 
 
 def test_tasks_that_do_not_exist_are_reported_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,15 @@
 """The model card and the file for Ollama say what is known, and nothing else."""
 
-from msgspec import structs
+import pytest
+from msgspec import convert, structs
 
 from holdfast.core.export import ChatParts, ReferenceAnswer
+from holdfast.engine.evaluate.headlines import describe_dataset
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import has_template, render_modelfile
-from holdfast.results.evaluate import BaseFigure, EvaluateResult, EvaluationFigure, EvaluationSettings
+from holdfast.results.evaluate import BaseFigure, EvaluateResult, EvaluationFigure, EvaluationSettings, LeakedDataset
 from holdfast.results.export import ExportCheck, ExportedFile
+from tests.helpers.evaluations import evaluation
 
 CHECK = ExportCheck(name="token-ids", verdict="pass", value=1.0, because="the ids of 415 of 415 texts are equal")
 FILES = [
@@ -83,6 +86,37 @@ def test_figures_have_their_intervals() -> None:
 
     assert "| test.jsonl | f1 | 0.5 | 0.45 to 0.55 | 1,200 | 0.2 | better |" in card
     assert "0.9" not in card
+
+
+LEAKED = LeakedDataset(dataset="test.jsonl", rows=56, fraction=56 / 60, exact=[0], near=[], without=[])
+
+
+def test_the_card_says_which_rows_were_trained_on() -> None:
+    """Once for a dataset that was measured for two tasks; nothing of a dataset without such rows."""
+    clean = structs.replace(LEAKED, dataset="clean.jsonl", rows=0, fraction=0.0)
+    leaking = structs.replace(evaluation("test.jsonl"), leaked=[LEAKED, LEAKED, clean])
+    unknown = structs.replace(evaluation("test.jsonl"), leaks_unknown="its data is not known")
+
+    card = render_card(facts(evaluation=leaking))
+
+    assert card.count("- test.jsonl: 56 rows (93.3%) in the training data") == 1
+    assert "clean.jsonl" not in card
+    assert "not compared with the training data: its data is not known" in render_card(facts(evaluation=unknown))
+
+
+@pytest.mark.parametrize("verdict", ["better", "worse", "undecided", None])
+def test_a_verdict_has_the_rows_in_the_training_data_beside_it(verdict: str | None) -> None:
+    base = {"value": 0.2, "difference": 0.1, "low": 0.0, "high": 0.2, "p_value": None, "test": "", "verdict": verdict}
+    figure = {
+        "dataset": "test.jsonl", "split": "test", "rows": 60, "metric": "loss", "value": 1.05, "low": 1.0, "high": 1.1, "interval": "",
+        "rows_needed": None, "where": None, "base": base | {"rows_needed": None} if verdict else None,
+    }  # fmt: skip
+    one = structs.replace(evaluation("test.jsonl"), results=[convert(figure, EvaluationFigure)])
+
+    (dataset,) = one.datasets
+    said = describe_dataset(structs.replace(one, leaked=[LEAKED]), dataset)
+
+    assert said == f"{describe_dataset(one, dataset)}; 56 rows (93.3%) in the training data"
 
 
 def original(chat: ChatParts | None) -> ReferenceAnswer:

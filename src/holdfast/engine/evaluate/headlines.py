@@ -2,7 +2,13 @@
 
 from holdfast.catalog.metrics import MAIN
 from holdfast.engine.units import render_counted
-from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure
+from holdfast.results.evaluate import (
+    BaseFigure,
+    EvaluatedDataset,
+    EvaluateResult,
+    EvaluationFigure,
+    LeakedDataset,
+)
 
 
 def main_figure(result: EvaluateResult, dataset: EvaluatedDataset) -> EvaluationFigure | None:
@@ -10,6 +16,19 @@ def main_figure(result: EvaluateResult, dataset: EvaluatedDataset) -> Evaluation
     own = [each for each in result.results if each.dataset == dataset.dataset and each.where is None]
     main = [each for each in own if each.metric == MAIN.get(dataset.task)]  # of a benchmark task, lm-eval's first one
     return next(iter((*main, *own)), None)
+
+
+def describe_dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> str:
+    """Return what an evaluation says of a dataset: its main figure, and how many of its rows are in the training data."""
+    figure = main_figure(result, dataset)
+    said = describe_figure(figure) if figure else "no figure"
+    leaked = next((each for each in result.leaked if each.dataset == dataset.dataset and each.rows), None)
+    return f"{said}; {describe_leak(leaked)}" if leaked else said
+
+
+def describe_leak(leaked: LeakedDataset) -> str:
+    """Return how many rows of a dataset are in the training data: `56 rows (93.3%) in the training data`."""
+    return f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data"
 
 
 def describe_figure(figure: EvaluationFigure) -> str:

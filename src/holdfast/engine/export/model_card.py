@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from holdfast.engine.evaluate.headlines import describe_leak
 from holdfast.engine.units import render_bytes
 from holdfast.results.evaluate import EvaluateResult, EvaluationFigure
 from holdfast.results.export import ExportedFile
@@ -97,6 +98,15 @@ def _figures(facts: CardFacts) -> Iterator[str]:
     for figure in facts.evaluation.results:
         if not figure.where and figure.value is not None:
             yield _row(figure)
+    yield ""
+    yield from dict.fromkeys(f"- {each}" for each in _doubts(facts.evaluation))
+
+
+def _doubts(evaluation: EvaluateResult) -> Iterator[str]:
+    """Yield what a reader has to know before believing the figures; a dataset that was measured twice says it once."""
+    yield from (f"{each.dataset}: {describe_leak(each)}" for each in evaluation.leaked if each.rows)
+    if evaluation.leaks_unknown:
+        yield f"rows were not compared with the training data: {evaluation.leaks_unknown}"
 
 
 def _row(figure: EvaluationFigure) -> str:

@@ -12,7 +12,7 @@ from holdfast.core.run.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run.requested_job import RequestedRun
 from holdfast.core.run.run_state import RunState
 from holdfast.core.run.training_event import BestLoaded, Resumed
-from holdfast.engine.evaluate.headlines import describe_figure, main_figure
+from holdfast.engine.evaluate.headlines import describe_dataset, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.attempt import (
     AttemptDiagnosis,
@@ -120,7 +120,7 @@ def _datasets(evaluated: EvaluateResult) -> Iterator[RunDatasetEvaluation]:
         if figure := main_figure(evaluated, dataset):
             yield RunDatasetEvaluation(
                 dataset=dataset.dataset,
-                said=describe_figure(figure),
+                said=describe_dataset(evaluated, dataset),
                 metric=figure.metric,
                 rows=figure.rows,
                 value=figure.value,
