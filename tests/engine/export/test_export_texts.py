@@ -7,7 +7,15 @@ from holdfast.core.export import ChatParts, ReferenceAnswer
 from holdfast.engine.evaluate.headlines import describe_dataset
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import has_template, render_modelfile
-from holdfast.results.evaluate import BaseFigure, EvaluateResult, EvaluationFigure, EvaluationSettings, LeakedDataset
+from holdfast.results.evaluate import (
+    BaseFigure,
+    EvaluateResult,
+    EvaluationFigure,
+    EvaluationSettings,
+    FailedDataset,
+    GateResult,
+    LeakedDataset,
+)
 from holdfast.results.export import ExportCheck, ExportedFile
 from tests.helpers.evaluations import evaluation
 
@@ -37,7 +45,7 @@ CHAT = ChatParts(
 def facts(**more: object) -> CardFacts:
     known: dict[str, object] = {
         "name": "sums", "base": "", "method": "", "dataset": "", "settings": "", "base_licence": "", "data_licence": "",
-        "rows": "", "rows_digest": "", "evaluation": None, "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
+        "rows": "", "rows_digest": "", "evaluations": [], "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
     }  # fmt: skip
     return CardFacts(**{**known, **more})  # type: ignore[arg-type]
 
@@ -82,10 +90,55 @@ def test_figures_have_their_intervals() -> None:
         verb="evaluate", verdict="pass", model="sums", base="acme/base", results=[figure, part], datasets=[], failed=[], leaked=[], worst=[],
         gates=[], answers=[], metrics=[], settings=settings, versions={}, files=[], samples="",
     )  # fmt: skip
-    card = render_card(facts(evaluation=result))
+    card = render_card(facts(evaluations=[result]))
 
     assert "| test.jsonl | f1 | 0.5 | 0.45 to 0.55 | 1,200 | 0.2 | better |" in card
     assert "0.9" not in card
+
+
+def measured(name: str, *failed: str, gates: tuple[GateResult, ...] = (), value: float | None = 0.5) -> EvaluateResult:
+    """An evaluation with a figure of a dataset, unless it has no value, in which other datasets failed."""
+    figure = EvaluationFigure(
+        dataset=name, split="test", rows=9, metric="f1", value=value, low=None, high=None, interval="", rows_needed=None, where=None, base=None
+    )  # fmt: skip
+    broken = [FailedDataset(dataset=each, name="", because="it raises ValueError", fix="mend it") for each in failed]
+    figures = [figure] if value is not None else []
+    return structs.replace(evaluation(name), results=figures, failed=broken, gates=gates)
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "shown", "told"),
+    [
+        ([measured("new"), measured("old")], "new", ""),
+        ([measured("new", "bad", "torn"), measured("old")], "old", "bad: it raises ValueError; torn: it raises"),
+        (
+            [measured("new", "bad", value=None), measured("prompts", value=None), measured("old")],
+            "old",
+            "bad: it raises",
+        ),
+        ([measured("new", "bad"), measured("old", "torn")], "new", "bad failed: it raises ValueError"),
+        ([measured("new", "bad", value=None)], "", "an evaluation that failed is left out: bad: it raises ValueError"),
+    ],
+)
+def test_the_card_has_the_newest_evaluation_that_did_not_fail(
+    evaluations: list[EvaluateResult], shown: str, told: str
+) -> None:
+    """It says what it leaves out; if all failed, it says what failed in the one that it shows."""
+    card = render_card(facts(evaluations=evaluations))
+
+    assert [name for name in ("new", "old", "prompts") if f"| {name} | f1 |" in card] == [shown][: bool(shown)]
+    assert told in card
+    assert ("failed" in card) == bool(told)
+
+
+def test_a_condition_that_does_not_hold_is_no_failed_evaluation() -> None:
+    """An older evaluation would hide it."""
+    gate = GateResult(gate="f1=0.9", dataset="new", passed=False, because="f1 is 0.5")
+
+    card = render_card(facts(evaluations=[measured("new", gates=(gate,)), measured("old")]))
+
+    assert "| new | f1 |" in card
+    assert "`f1=0.9` does not hold: f1 is 0.5" in card
 
 
 LEAKED = LeakedDataset(dataset="test.jsonl", rows=56, fraction=56 / 60, exact=[0], near=[], without=[])
@@ -94,14 +147,14 @@ LEAKED = LeakedDataset(dataset="test.jsonl", rows=56, fraction=56 / 60, exact=[0
 def test_the_card_says_which_rows_were_trained_on() -> None:
     """Once for a dataset that was measured for two tasks; nothing of a dataset without such rows."""
     clean = structs.replace(LEAKED, dataset="clean.jsonl", rows=0, fraction=0.0)
-    leaking = structs.replace(evaluation("test.jsonl"), leaked=[LEAKED, LEAKED, clean])
-    unknown = structs.replace(evaluation("test.jsonl"), leaks_unknown="its data is not known")
+    leaking = structs.replace(measured("test.jsonl"), leaked=[LEAKED, LEAKED, clean])
+    unknown = structs.replace(measured("test.jsonl"), leaks_unknown="its data is not known")
 
-    card = render_card(facts(evaluation=leaking))
+    card = render_card(facts(evaluations=[leaking]))
 
     assert card.count("- test.jsonl: 56 rows (93.3%) in the training data") == 1
     assert "clean.jsonl" not in card
-    assert "not compared with the training data: its data is not known" in render_card(facts(evaluation=unknown))
+    assert "not compared with the training data: its data is not known" in render_card(facts(evaluations=[unknown]))
 
 
 @pytest.mark.parametrize("verdict", ["better", "worse", "undecided", None])

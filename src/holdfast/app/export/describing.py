@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +24,7 @@ from holdfast.results.export import ExportedFile
 CARD: Final = "README.md"
 MODELFILE: Final = "Modelfile"
 LICENCE: Final = re.compile(r"\A---\n(?:.*\n)*?license: *([\w.-]+)")
+CHECKPOINT: Final = re.compile(r"checkpoint-\d+")
 METHOD: Final = re.compile(r"^method: *(\w+)", re.MULTILINE)
 
 
@@ -43,7 +46,7 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
-        evaluation=_newest_evaluation(source.found),
+        evaluations=tuple(_evaluations(source.found)),
         files=files,
         versions=versions,
         command=command_of(request),
@@ -83,16 +86,15 @@ def _shown_name(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _newest_evaluation(model: FoundModel) -> EvaluateResult | None:
-    """Return the newest evaluation of a run's final model; None if there is none that can be read."""
+def _evaluations(model: FoundModel) -> Iterator[EvaluateResult]:
+    """Yield the evaluations of a run's final model that can be read, the newest first; not those of its checkpoints."""
     if model.run is None or not model.is_final:
-        return None
+        return
     for path in sorted((model.run / "results").glob("evaluation-*.json"), reverse=True):
-        try:
-            return json.decode(read_foreign(path), type=EvaluateResult)
-        except (OSError, DecodeError, ValidationError):
-            continue
-    return None
+        with suppress(OSError, DecodeError, ValidationError):
+            found = json.decode(read_foreign(path), type=EvaluateResult)
+            if not CHECKPOINT.fullmatch(Path(found.model).name):
+                yield found
 
 
 def _read_account(run: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The model card: what is known, and what is not."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from holdfast.engine.evaluate.headlines import describe_leak
 from holdfast.engine.units import render_bytes
@@ -25,7 +26,7 @@ class CardFacts:
         settings: The job file with all settings.
         base_licence: The licence of the base.
         data_licence: The licence of the dataset.
-        evaluation: The newest evaluation of it.
+        evaluations: Its evaluations, the newest first.
         files: The models that were made, with their proofs.
         versions: The versions of the libraries.
         command: The command that made them.
@@ -40,7 +41,7 @@ class CardFacts:
     settings: str
     base_licence: str
     data_licence: str
-    evaluation: EvaluateResult | None
+    evaluations: Sequence[EvaluateResult]
     files: Sequence[ExportedFile]
     versions: Mapping[str, str]
     command: str
@@ -90,16 +91,37 @@ def _origin(facts: CardFacts) -> Iterator[str]:
 def _figures(facts: CardFacts) -> Iterator[str]:
     yield "## Figures"
     yield ""
-    if facts.evaluation is None:
+    evaluation = _shown(facts.evaluations)
+    if evaluation is None:
         yield "It was not evaluated with `holdfast evaluate`."
+        yield from _failures(facts.evaluations)
         return
     yield "| dataset | metric | value | 95 % interval | rows | base | verdict |"
     yield "|---|---|---|---|---|---|---|"
-    for figure in facts.evaluation.results:
+    for figure in evaluation.results:
         if not figure.where and figure.value is not None:
             yield _row(figure)
     yield ""
-    yield from dict.fromkeys(f"- {each}" for each in _doubts(facts.evaluation))
+    yield from dict.fromkeys(f"- {each}" for each in _doubts(evaluation))
+    yield from _failures(takewhile(lambda each: each is not evaluation, facts.evaluations))
+
+
+def _shown(evaluations: Sequence[EvaluateResult]) -> EvaluateResult | None:
+    """Return the newest evaluation in which no dataset failed; if there is none, the newest with figures."""
+    measured = [each for each in evaluations if each.results]
+    return next((each for each in measured if not each.failed), next(iter(measured), None))
+
+
+def _failures(evaluations: Iterable[EvaluateResult]) -> Iterator[str]:
+    """Yield the evaluations that failed and whose figures are left out."""
+    for each in evaluations:
+        if each.failed:
+            failed = "; ".join(f"{name}: {because}" for name, because in _failed(each).items())
+            yield f"- an evaluation that failed is left out: {failed}"
+
+
+def _failed(evaluation: EvaluateResult) -> dict[str, str]:
+    return {each.dataset: each.because for each in evaluation.failed}
 
 
 def _doubts(evaluation: EvaluateResult) -> Iterator[str]:
@@ -107,6 +129,8 @@ def _doubts(evaluation: EvaluateResult) -> Iterator[str]:
     yield from (f"{each.dataset}: {describe_leak(each)}" for each in evaluation.leaked if each.rows)
     if evaluation.leaks_unknown:
         yield f"rows were not compared with the training data: {evaluation.leaks_unknown}"
+    yield from (f"{name} failed: {because}" for name, because in _failed(evaluation).items())
+    yield from (f"`{each.gate}` does not hold: {each.because}" for each in evaluation.gates if not each.passed)
 
 
 def _row(figure: EvaluationFigure) -> str:
