@@ -167,6 +167,10 @@ def test_the_record_says_what_was_drawn(train: Callable[..., Done]) -> None:
     assert len(record["data"]["sha256"]) == 64
     assert record["settings"]["TRAIN"] == METHODS["sft"]["train"]
     assert record["config"]["use_cpu"]
+    assert record["config"]["output_dir"].startswith(
+        "tiny-2"
+    )  # no folder of this machine: the record goes with the model
+    assert str(done.folder.parent) not in json.dumps(record)
     assert "'held_out': 4" in done.said
 
 

@@ -4,19 +4,25 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import DecodeError, ValidationError, json
+from msgspec import DecodeError, ValidationError, convert, json
 
 from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
 from holdfast.adapters.hub.cached import cached_folder
+from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.secrets import redacted
+from holdfast.adapters.storage.resolved import RESOLVED_JOB_FILE
+from holdfast.adapters.storage.run_folder import load_request
+from holdfast.adapters.yaml.render import render_lines
 from holdfast.app.export.steps import ExportRequest
 from holdfast.app.models.found_model import FoundModel
 from holdfast.core.export import ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import render_modelfile
+from holdfast.engine.export.public_paths import PublicPaths
 from holdfast.engine.report.rows import describe_rows
 from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.export import ExportedFile
@@ -32,26 +38,44 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     """Write the model card into the draft of the folder."""
     source = request.source
     run = source.found.run
-    settings = redacted(_read(run / "job.resolved.yaml")) if run else ""
+    paths = _public_paths(run)
+    settings = redacted(_settings(run, paths)) if run else ""
     base = source.found.base or source.base or ""
     dataset = source.found.trained_on or ""
     account = _read_account(run) if run else {}
     facts = CardFacts(
         name=Path(source.name).name,
-        base=_shown_name(base),
+        base=paths.render(base),
         method=_method(settings),
-        dataset=_shown_name(dataset),
-        rows=describe_rows(account) if account else "",
+        dataset=paths.render(dataset),
+        rows=describe_rows(paths.render_all(account)) if account else "",
         rows_digest=str(account.get("sha256", "")),
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
-        evaluations=tuple(_evaluations(source.found)),
+        evaluations=tuple(_evaluations(source.found, paths)),
         files=files,
         versions=versions,
         command=command_of(request),
     )
     (draft / CARD).write_text(render_card(facts), encoding="utf-8")
+
+
+def _public_paths(run: Path | None) -> PublicPaths:
+    """Return how paths are shown in the card of a run's model: as they are in the folder of its job file."""
+    request = load_request(run) if run else None
+    return PublicPaths(str(Path(request.target).parent) if request else "", str(Path.home()))
+
+
+def _settings(run: Path, paths: PublicPaths) -> str:
+    """Return the job file of a run with all settings, as others may read it; empty if there is none that can be read."""
+    try:
+        job = JobFileReader().read(_read(run / RESOLVED_JOB_FILE), RESOLVED_JOB_FILE)
+    except ExceptionGroup:
+        return ""
+    comments = takewhile(lambda line: line.startswith("#"), (job.text or "").splitlines())
+    kept = [line for line in comments if not line.endswith("from any folder.")]
+    return "\n".join([*kept, *render_lines(paths.render_all(job.values))])
 
 
 def _method(settings: str) -> str:
@@ -86,13 +110,13 @@ def _shown_name(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _evaluations(model: FoundModel) -> Iterator[EvaluateResult]:
+def _evaluations(model: FoundModel, paths: PublicPaths) -> Iterator[EvaluateResult]:
     """Yield the evaluations of a run's final model that can be read, the newest first; not those of its checkpoints."""
     if model.run is None or not model.is_final:
         return
     for path in sorted((model.run / "results").glob("evaluation-*.json"), reverse=True):
         with suppress(OSError, DecodeError, ValidationError):
-            found = json.decode(read_foreign(path), type=EvaluateResult)
+            found = convert(paths.render_all(json.decode(read_foreign(path))), EvaluateResult)
             if not CHECKPOINT.fullmatch(Path(found.model).name):
                 yield found
 

@@ -160,7 +160,7 @@ def _repeat(facts: CardFacts) -> Iterator[str]:
     yield f"With {', '.join(f'{name} {version}' for name, version in facts.versions.items())}."
     if facts.settings:
         yield ""
-        yield "`job.yaml`:"
+        yield "`job.yaml`, whose paths start at its own folder; of files elsewhere, it has the names alone:"
         yield ""
         yield "```yaml"
         yield facts.settings.rstrip()
