@@ -375,6 +375,59 @@ def test_the_headline_is_the_cheapest_that_fits_and_says_what_fits_as_it_is() ->
     assert f"As it is, it fits on {as_it_is['hardware']}." in plan_text(result)
 
 
+GUESSED = {"l4x1", "a10g-small", "a10g-large", "rtx-pro-6000", "t4-small", "t4-medium"}
+
+
+@pytest.mark.parametrize("more", [[], ["--max_steps", "100"], ["--load_in_4bit", "--dtype", "bfloat16"]])
+def test_a_guessed_speed_is_marked_and_not_silently_the_cheapest(more: list[str]) -> None:
+    words = ["trl", "sft", "--model_name_or_path", "Qwen/Qwen3-8B", "--dataset_name", "x/y", "--use_peft", *more]
+    result = holdfast.plan(arguments=words, offline=True)
+    text = plan_text(result)
+    rows = {
+        each["hardware"]: next(line for line in text.splitlines() if f"  {each['hardware']} " in line)
+        for each in result["options"]
+    }
+
+    assert {each["hardware"] for each in result["options"] if each.get("guessed_speed")} == GUESSED & rows.keys()
+    assert {name for name, line in rows.items() if "?" in line} == GUESSED & rows.keys()
+    assert "no run on such a GPU shows its speed" in text
+    known = next(name for name in rows if name not in GUESSED)
+    assert (
+        f"That this is the cheapest is a guess, as its speed is. By speeds that runs show, the cheapest is {known}."
+        in text
+    ) == (result["hardware"] in GUESSED)
+    assert result["hardware"] in GUESSED
+
+
+def test_steps_that_wait_for_the_host_rest_on_no_speed_of_a_gpu() -> None:
+    result = plan_job()
+
+    assert all(each.get("launch_bound") for each in result["options"])
+    assert not any(each.get("guessed_speed") for each in result["options"])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "own", "alone"),
+    [
+        ("fsdp", "4 and 4", "2 bytes each and optimizer states 2"),
+        ("zero3", "2 and 4", "2 bytes each and optimizer states 2"),
+        ("ddp", "", ""),
+    ],
+)
+def test_an_option_that_keeps_fewer_bits_says_so(strategy: str, own: str, alone: str) -> None:
+    """FSDP and DeepSpeed keep float32 where one process with a model in bfloat16 does not."""
+    words = ["trl", "sft", "--model_name_or_path", "Qwen/Qwen3-8B", "--dataset_name", "x/y", "--dtype", "bfloat16"]
+    result = holdfast.plan(hardware="h200x8", strategy=strategy, processes=8, arguments=words, offline=True)
+    text = plan_text(result)
+    differing = {each["hardware"]: each["precision"] for each in result["options"] if each.get("precision")}
+
+    assert set(differing) == ({"h200"} if own else set())
+    for because in differing.values():
+        assert f"On h200, {because}." in text
+        assert f"trained weights have {alone}; the job's have {own}. Small updates may be lost" == because
+    assert ("keeps trained weights, gradients and optimizer states in float32" in text) == (strategy == "fsdp")
+
+
 def test_the_parts_of_the_time_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job of seconds takes as long on every GPU: as long as the machine needs to start. It was not rehearsed before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

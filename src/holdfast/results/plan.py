@@ -93,6 +93,8 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         priced: The day of that price, as the price file says; absent if it does not say.
         launch_bound: Whether its steps wait for the host to launch operations, so that a faster GPU does not help; absent if not.
         effective_batch: The rows of an optimizer step, of all processes; absent if they are as many as the job's.
+        guessed_speed: Whether its time rests on a guess of how fast its GPU is; absent if not.
+        precision: How trained weights and optimizer states are kept, if not as the job keeps them; absent if they are.
     """
 
     hardware: str
@@ -109,6 +111,8 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     priced: str = ""
     launch_bound: bool = False
     effective_batch: int | None = None
+    guessed_speed: bool = False
+    precision: str = ""
 
 
 class PlanMachine(ResultPart, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ class GpuCeilings:
         usable_bytes: Memory that a process can have.
         flops: Arithmetic per second in 16 bits.
         efficiency: Part of it that is reached: low, middle, high.
+        guessed: Whether no run on such a GPU shows that part.
         bytes_per_s: Bandwidth of its memory.
         link_bytes_per_s: What several in a machine send one another; None if unknown.
     """
@@ -33,6 +34,7 @@ class GpuCeilings:
     efficiency: Interval
     bytes_per_s: float
     link_bytes_per_s: Interval | None = None
+    guessed: bool = False
 
 
 @cache
@@ -79,6 +81,7 @@ def _ceilings(
     efficiency: tuple[float, float, float],
     bandwidth_gb_s: float,
     link_gb_s: tuple[float, float, float] | None = None,
+    guessed: bool = False,
     **_: object,
 ) -> GpuCeilings:
     return GpuCeilings(
@@ -87,6 +90,7 @@ def _ceilings(
         efficiency=_interval(efficiency, 1),
         bytes_per_s=float(bandwidth_gb_s * GB),
         link_bytes_per_s=_interval(link_gb_s, GB) if link_gb_s else None,
+        guessed=guessed,
     )
 
 

@@ -222,6 +222,11 @@ def _exceptions(shown: Sequence[OptionResult]) -> Iterator[str]:
     untimed = [_label(option) for option in shown if option.step_s is None]
     if 0 < len(untimed) < len(shown):
         yield f"Listed last, because their speed is not known: {', '.join(untimed)}."
+    if any(option.guessed_speed for option in shown):
+        yield "?: a guess, and so are the cost and the place in this table: no run on such a GPU shows its speed, which is taken from GPUs of its generation."
+    for because in dict.fromkeys(option.precision for option in shown if option.precision):
+        there = ", ".join(_label(option) for option in shown if option.precision == because)
+        yield f"On {there}, {because}."
     for option in shown:
         if option.effective_batch:
             yield f"On {_label(option)}, the effective batch is {option.effective_batch}, which differs from the job's."
@@ -240,7 +245,8 @@ def _label(option: OptionResult) -> str:
 
 def _option(option: OptionResult) -> str:
     time = option.step_s if option.time_s is None else option.time_s
-    shown = render_duration(time) if time is not None else "-"
+    guess = "?" if option.guessed_speed else ""
+    shown = f"{render_duration(time)}{guess}" if time is not None else "-"
     return f"{render_bytes(option.high_bytes):>14} {shown:>12} {_cost(option):>10}  {option.written or 'as it is'}"
 
 

@@ -38,9 +38,20 @@ def _fit_on(hardware: str, result: PlanResult, memory: PlanMemory) -> Iterator[s
         yield style(f"The job fits on {hardware}{changed}.", fg="green", bold=True)
         if changed and (kept := next((each for each in result.options if not each.settings), None)):
             yield f"As it is, it fits on {kept.hardware}."
+        yield from _doubt(hardware, result)
     else:
         yield style(_does_not_fit(result, memory, hardware), fg="red", bold=True)
         yield _way_out(result)
+
+
+def _doubt(hardware: str, result: PlanResult) -> Iterator[str]:
+    """Yield that hardware is the cheapest only by a guess of its speed, and what is the cheapest of those whose speed is known."""
+    first = next(iter(result.options), None)
+    if first is None or first.hardware != hardware or not first.guessed_speed or len(result.options) == 1:
+        return
+    known = next((each for each in result.options if not each.guessed_speed and each.step_s is not None), None)
+    instead = f" By speeds that runs show, the cheapest is {known.hardware}." if known else ""
+    yield f"That this is the cheapest is a guess, as its speed is.{instead}"
 
 
 def _way_out(result: PlanResult) -> str:

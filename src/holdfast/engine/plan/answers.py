@@ -12,7 +12,7 @@ from holdfast.core.plan.hardware import Hardware, PriceList
 from holdfast.core.run.backends import LOCAL
 from holdfast.core.text.numbers import is_number
 from holdfast.engine.plan.duration import timeout_for
-from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
+from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, precision_of, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.processors import plan_on_processors
@@ -222,7 +222,17 @@ def _option(job: Document, option: PlanOption, step: TrainingStep) -> OptionResu
         priced=option.hardware.priced.isoformat() if option.hardware.priced else "",
         launch_bound=option.launch_bound,
         effective_batch=option.effective_batch if option.effective_batch != step.effective_batch else None,
+        guessed_speed=option.guessed_speed,
+        precision=_precision(option.precision, precision_of(step)),
     )
+
+
+def _precision(there: tuple[int, int], own: tuple[int, int]) -> str:
+    """Return how an option keeps weights and states, if not as the job does; weights that lose bits lose small updates."""
+    if there == own:
+        return ""
+    kept = f"trained weights have {there[0]} bytes each and optimizer states {there[1]}; the job's have {own[0]} and {own[1]}"
+    return f"{kept}. Small updates may be lost" if max(there) < max(own) else kept
 
 
 def _time_part(part: TimePart) -> PlanTimePart:

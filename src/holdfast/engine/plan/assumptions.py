@@ -12,7 +12,7 @@ from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.reference import REFERENCED
 from holdfast.engine.plan.spelling import spell_key
-from holdfast.engine.plan.step import Rollout, TrainingStep
+from holdfast.engine.plan.step import FLOAT32, Rollout, TrainingStep
 from holdfast.engine.units import render_counted
 
 IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
@@ -23,6 +23,8 @@ ADAPTERS_WAIT: Final = (
     "and up to 9 times"
 )
 """Source: docs/estimates.md, LoRA and QLoRA on two and four A100."""
+FLOAT32_SHARDS: Final = "FSDP with mixed precision keeps trained weights, gradients and optimizer states in float32, 4 bytes each, whatever dtype the model has"
+"""Source: accelerate 1.15, `fsdp2_prepare_model` and `Accelerator.prepare_model`, which upcast trained parameters."""
 GEMMA: Final = "gemma3"
 
 
@@ -39,6 +41,8 @@ def list_assumptions(question: PlanQuestion, step: TrainingStep, workload: Workl
         _length_notes(question, step),
         _image_notes(question.model.config, step),
         _dtype_notes(question),
+        _speed_notes(question),
+        [FLOAT32_SHARDS] if step.sharding.float32_shards and step.numerics.weights < FLOAT32 else [],
         _evaluation_notes(step, workload),
         _communication_notes(question, step),
         [question.allocator.because],
@@ -59,6 +63,14 @@ def _dtype_notes(question: PlanQuestion) -> Iterator[str]:
     if question.in_bfloat16 and placed and placed.gpus and not placed.gpus[0].bf16:
         half = spell_key(question.job, "train.fp16")
         yield f"{placed.gpus[0].name} emulates bfloat16, slowly; {half} is what it is fast in"
+
+
+def _speed_notes(question: PlanQuestion) -> Iterator[str]:
+    """Yield that the speed of the GPU is a guess."""
+    gpu = next(iter(question.placed.gpus), None) if question.placed else None
+    ceilings = find_ceilings(gpu) if gpu else None
+    if gpu and ceilings and ceilings.guessed:
+        yield f"how fast {gpu.name} trains is a guess, from GPUs of its generation: no run on one was found"
 
 
 def _evaluation_notes(step: TrainingStep, workload: Workload | None) -> Iterator[str]:

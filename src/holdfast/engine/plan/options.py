@@ -14,7 +14,7 @@ from holdfast.engine.plan.card import estimate_card
 from holdfast.engine.plan.duration import cost_of, is_launch_bound
 from holdfast.engine.plan.job_time import Workload, job_time, total_seconds, whole_step_seconds
 from holdfast.engine.plan.memory import memory_phases
-from holdfast.engine.plan.states import shards_weights
+from holdfast.engine.plan.states import shards_weights, state_bytes
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
 Settings = Mapping[str, bool | int | str]
@@ -40,6 +40,8 @@ class PlanOption:
         launch_bound: Whether its steps wait for the host to launch operations, where the time is known.
         step_seconds: How long an optimizer step takes; None if unknown.
         effective_batch: Rows of an optimizer step, of all processes.
+        guessed_speed: Whether its time rests on a guess of how fast its GPU is.
+        precision: Bytes of a trained weight, and of an element of the optimizer's states.
     """
 
     hardware: Hardware
@@ -52,6 +54,8 @@ class PlanOption:
     launch_bound: bool = False
     step_seconds: Interval | None = None
     effective_batch: int = 1
+    guessed_speed: bool = False
+    precision: tuple[int, int] = (FLOAT16, FLOAT16)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ def judge_option(
         launch_bound=bool(parts) and _is_launch_bound(variant.step, gpu, workload),
         step_seconds=_step_seconds(variant.step, hardware, workload),
         effective_batch=variant.step.effective_batch,
+        guessed_speed=_is_guessed(variant.step, hardware, workload),
+        precision=precision_of(variant.step),
     )
 
 
@@ -198,6 +204,17 @@ def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
 def _is_launch_bound(step: TrainingStep, gpu: Gpu | None, workload: Workload | None) -> bool:
     ceilings = find_ceilings(gpu) if gpu else None
     return ceilings is not None and is_launch_bound(step, ceilings, workload.lengths if workload else None)
+
+
+def _is_guessed(step: TrainingStep, hardware: Hardware, workload: Workload | None) -> bool:
+    """Whether how long a step takes rests on a guess; steps that wait for the host take as long on any GPU."""
+    ceilings = _ceilings(step, hardware)
+    return bool(ceilings and ceilings.guessed) and not _is_launch_bound(step, hardware.gpus[0], workload)
+
+
+def precision_of(step: TrainingStep) -> tuple[int, int]:
+    """Return the bytes of a trained weight, and of an element of the optimizer's states."""
+    return step.trained_bytes, state_bytes(step)
 
 
 def _parts(step: TrainingStep, hardware: Hardware, workload: Workload | None) -> tuple[TimePart, ...]:

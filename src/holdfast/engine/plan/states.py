@@ -107,11 +107,18 @@ def accumulated_term(step: TrainingStep) -> MemoryTerm:
     return held.term("gradients", "of earlier micro-batches, whole until the last")
 
 
+def state_bytes(step: TrainingStep) -> int:
+    """Return the bytes of an element of the optimizer's states; DeepSpeed keeps those of parameters in 16 bits in float32."""
+    if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
+        return FLOAT32
+    return step.optimizer.bytes or step.trained_bytes
+
+
 def optimizer_term(step: TrainingStep) -> MemoryTerm:
     """Return the optimizer's states; DeepSpeed keeps three copies in float32 of parameters in 16 bits."""
-    kept, element = step.optimizer.states, step.optimizer.bytes or step.trained_bytes
+    kept, element = step.optimizer.states, state_bytes(step)
     if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
-        kept, element = MASTER_STATES, FLOAT32
+        kept = MASTER_STATES
     wide = embedding_parameters(step.model) if step.optimizer.wide_embeddings and not step.adapter else 0
     each = counted(step.trained - wide, "trained parameters") * size(element)
     each += counted(wide, "parameters of the embedding") * size(FLOAT32)
