@@ -1,7 +1,9 @@
 """The tools as an agent's client sees them: the SDK's own client, and the real verbs in their processes."""
 
+import inspect
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import httpx2
@@ -22,11 +24,12 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from holdfast.app import VERBS
+from holdfast.app import VERBS, load_verb
 from holdfast.cli.main import run_command
+from holdfast.core.errors import UsageError
 from holdfast.mcp.confirmations import Confirmations
-from holdfast.mcp.server import VerbServer
-from holdfast.mcp.tools import TOOLS
+from holdfast.mcp.server import VerbServer, require_valid
+from holdfast.mcp.tools import TOOLS, VerbTool
 from tests.helpers.sampling import sampled
 
 SCRIPT = "import pathlib, sys\nprint('hello from', sys.argv[1:])\npathlib.Path('done.txt').write_text('yes')\n"
@@ -116,6 +119,43 @@ def test_every_argument_is_described(tool: Any) -> None:
     if tool.output_schema:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
         assert len(json.dumps(tool.output_schema)) < 20_000
+
+
+PERSONS: Final = {"on_progress", "observer", "confirm"}
+"""Arguments that are functions of the caller."""
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.verb)
+def test_the_page_names_each_argument_that_a_tool_lacks(tool: VerbTool) -> None:
+    """All others are those of the Python API."""
+    there = inspect.signature(load_verb(tool.verb)).parameters.keys() - {*tool.arguments, *tool.fixed} - PERSONS
+    page = Path("docs/agents.md").read_text(encoding="utf-8")
+    said = " ".join(page.partition("tools lack")[2].partition("The answers")[0].split())
+    mine = re.search(rf"((?:`\w+`(?:, | and )?)+) of `{tool.verb}`", re.sub(r"(of `\w+`),", r"\1;", said))
+
+    assert {*re.findall(r"`(\w+)`", mine[1] if mine else "")} == there
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("plan", {"target": "train.py", "hardware": "h100x8", "processes": 8, "strategy": "fsdp", "budget": 20}),
+        ("plan", {"arguments": ["trl", "sft"], "hardware": "a100", "prices": "prices.toml"}),
+        ("evaluate", {"model": "run", "on": ["a.jsonl"]}),
+    ],
+)
+def test_tools_take_what_the_python_api_takes(verb: str, given: dict[str, Any]) -> None:
+    require_valid(next(each for each in TOOLS if each.verb == verb), given)
+
+
+@pytest.mark.parametrize(("verb", "name"), [("evaluate", "on"), ("check", "targets"), ("plan", "arguments")])
+def test_one_value_in_place_of_a_list_is_said_to_be_put_in_one(verb: str, name: str) -> None:
+    required = {"evaluate": {"model": "run"}}.get(verb, {})
+
+    with pytest.raises(UsageError) as refused:
+        require_valid(next(each for each in TOOLS if each.verb == verb), {**required, name: "one"})
+
+    assert refused.value.fix.startswith("Give a list")
 
 
 def test_a_job_is_checked_fixed_and_run(tmp_path: Path) -> None:

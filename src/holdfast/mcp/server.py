@@ -87,7 +87,8 @@ class VerbServer:
 
         tool = next((each for each in TOOLS if each.verb == params.name), None)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"no tool is called {params.name!r}")
+            names = ", ".join(each.verb for each in TOOLS)
+            raise MCPError(types.INVALID_PARAMS, f"no tool is called {params.name!r}; there are: {names}")
         try:
             return await self._call(tool, dict(params.arguments or {}), on_progress)
         except CallError as error:
@@ -264,6 +265,8 @@ def require_valid(tool: VerbTool, given: Json) -> None:
         where = ".".join([tool.verb, *map(str, error.absolute_path)])
         wanted = error.schema.get("description") if error.absolute_path and isinstance(error.schema, dict) else None
         fix = wanted or f"it takes {', '.join(schema['properties'])}"
+        if error.validator_value == "array":
+            fix = f"Give a list, also for a single one. {fix}"
         raise UsageError(error.message[:LONGEST_MESSAGE], where=where, fix=fix) from error
     if "-" in (given.get("target"), given.get("data"), *given.get("targets", ())):
         what = "standard input belongs to the protocol, and cannot be a target"
