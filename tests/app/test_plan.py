@@ -658,8 +658,12 @@ def test_nonsense_beside_a_target_is_an_error(asked: dict[str, Any], error: str)
 
 
 @pytest.mark.parametrize(("name", "gpus"), [("h100x8", 8), ("rtx-4090", 1), ("abacus", 0), ("h100x99", 0)])
-def test_hardware_has_a_name_or_the_memory_alone_is_told(name: str, gpus: int) -> None:
-    result = plan_job(**{"where.hardware": name, "model.path": "Qwen/Qwen3-0.6B"})
+def test_hardware_has_a_name_or_the_memory_alone_is_told(name: str, gpus: int, tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        f"method: sft\nmodel: Qwen/Qwen3-0.6B\ndataset: x/y\nwhere: {{hardware: {name}}}\n", encoding="utf-8"
+    )
+    result = holdfast.plan(job, offline=True)
     assert result["memory"]
     assert (result["hardware"] == name) == bool(gpus)
     if not gpus:
@@ -916,6 +920,38 @@ trainer.train()
 def test_unknown_hardware_gets_the_nearest_name(name: str, meant: str) -> None:
     with pytest.raises(holdfast.UsageError, match=rf"did you mean `{meant}`\?"):
         holdfast.plan("examples/quickstart.yaml", hardware=name, offline=True)
+
+
+@pytest.mark.parametrize(
+    ("override", "where"),
+    [
+        ({"set": {"where.hardware": "b9999"}}, "--set where.hardware"),
+        ({"set": ['where={"hardware": "b9999"}']}, "--set where"),
+        ({}, "HOLDFAST_WHERE__HARDWARE"),
+    ],
+)
+def test_an_override_with_unknown_hardware_is_refused(
+    override: dict[str, Any], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the names that there are. Where another backend gives the hardware, its name is no one's concern."""
+    if not override:
+        monkeypatch.setenv("HOLDFAST_WHERE__HARDWARE", "b9999")
+    with pytest.raises(holdfast.UsageError, match=r"`b9999` is not known.*a10g-large") as refused:
+        holdfast.plan("examples/quickstart.yaml", **override, offline=True)
+
+    assert str(refused.value.where).startswith(where)
+
+
+def test_unknown_hardware_in_a_job_file_is_named_with_what_there_is(tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "method: sft\nmodel: Qwen/Qwen3-0.6B\ndataset: trl-lib/Capybara\nwhere: {backend: hf-jobs, hardware: b9999}\n",
+        encoding="utf-8",
+    )
+    text = plan_text(holdfast.plan(job, offline=True))
+
+    assert re.search(r"The hardware is not known: `b9999` is not known.*Flavors: .*a10g-large", text)
+    assert "without `where.hardware`" not in text
 
 
 def test_what_check_finds_wrong_is_shown_with_the_plan(tmp_path: Path) -> None:

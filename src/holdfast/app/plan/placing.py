@@ -15,6 +15,8 @@ from holdfast.core.text.nearest import suggest_one
 from holdfast.core.text.places import Place
 from holdfast.engine.plan.hardware import find_hardware, own_prices
 
+HARDWARE_KEY: Final = "where.hardware"
+HF_JOBS: Final = "hf-jobs"
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
 
 
@@ -38,7 +40,7 @@ class Placing:
     def settings(self) -> Mapping[str, str | float | int]:
         """The keys that it sets."""
         named = {
-            "where.hardware": self.hardware,
+            HARDWARE_KEY: self.hardware,
             "where.budget_usd": self.budget,
             "where.processes": self.processes,
             "where.strategy": self.strategy,
@@ -63,6 +65,17 @@ class Placing:
             _require_hardware(self.hardware, own)
 
 
+def require_known_hardware(job: Document, own: tuple[Hardware, ...]) -> None:
+    """Refuse an override that names unknown hardware; what the job file itself names is shown in the plan.
+
+    Raises:
+        UsageError: The hardware is unknown.
+    """
+    place, name = job.place(HARDWARE_KEY), job.get(HARDWARE_KEY, None)
+    if place.origin and isinstance(name, str) and job.get(BACKEND_KEY, None) in (None, HF_JOBS):
+        _require_hardware(name, own, where=place.path)
+
+
 def place_target(target: Target, placing: Placing) -> Target:
     """Return a target with what was requested beside it."""
     if not placing.settings:
@@ -83,9 +96,9 @@ def _replaced(document: Document, placing: Placing) -> list[str]:
     return keys
 
 
-def _require_hardware(name: str, own: tuple[Hardware, ...]) -> None:
+def _require_hardware(name: str, own: tuple[Hardware, ...], where: str = "hardware") -> None:
     try:
         find_hardware(name, own_prices(own))
     except MissingFactError as error:
         fix = "name a flavor of Hugging Face Jobs or a kind of GPU, such as a10g-large, h100 or h100x8"
-        raise UsageError(error.because, where="hardware", fix=fix) from None
+        raise UsageError(error.because, where=where, fix=fix) from None

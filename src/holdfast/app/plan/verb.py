@@ -16,7 +16,7 @@ from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.own_prices import find_own_hardware
 from holdfast.app.plan.applying import apply_settings
 from holdfast.app.plan.measuring import measure_trained_rows
-from holdfast.app.plan.placing import Placing, place_target
+from holdfast.app.plan.placing import Placing, place_target, require_known_hardware
 from holdfast.app.targets.fetching import fetch_target, require_none_elsewhere
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
@@ -88,6 +88,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     placing = Placing(hardware=hardware, budget=budget, processes=processes, strategy=strategy)
     placing.require_valid(own)
     original = _read(request)
+    require_known_hardware(original.document, own)
     read = place_target(original, placing)
     try:
         question = _question(read, request, own)

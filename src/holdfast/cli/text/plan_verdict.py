@@ -15,7 +15,7 @@ def render_verdict(result: PlanResult) -> Iterator[str]:
         yield from _on_processors(result.here, named=True)
     else:
         yield from _fit(result)
-        yield from _here(result.here)
+        yield from _here(result.here if result.fits is not None else None)
     yield from _limits(result)
 
 
@@ -24,7 +24,8 @@ def _fit(result: PlanResult) -> Iterator[str]:
     if result.memory is None:
         yield style("The memory is not known.", bold=True)
     elif result.fits is None:
-        yield style("The hardware is not known.", fg="red", bold=True)
+        because = next((f": {each.because}" for each in result.unknown if each.what == "hardware"), "")
+        yield style(f"The hardware is not known{because}.", fg="red", bold=True)
     elif result.hardware:
         yield from _fit_on(result.hardware, result, result.memory)
     else:
