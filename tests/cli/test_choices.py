@@ -62,3 +62,23 @@ def test_misspelt_name_gets_the_nearest(
 def test_name_that_is_like_none_gets_them_all() -> None:
     assert nearest("banana", ("sft", "dpo")) is None
     assert suggest_one("banana", ("sft", "dpo")) == "use one of sft, dpo"
+
+
+def test_a_dry_run_has_other_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """`run` names what does the same; of `study`, it is an option, and elsewhere the nearest option counts."""
+    assert run_command(["run", "job.yaml", "--dry-run"]) == 2
+    said = capsys.readouterr().err
+
+    assert "there is no option `--dry-run`" in said
+    assert all(f"`holdfast {each}`" in said for each in ("check", "rehearse", "plan"))
+    assert "--runs" not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "meant"), [("run", "--detatch", "--detach"), ("plan", "--hardwar", "--hardware")]
+)
+def test_a_misspelt_option_still_gets_the_nearest(
+    command: str, option: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([command, "job.yaml", option]) == 2
+    assert f"did you mean `{meant}`?" in capsys.readouterr().err

@@ -9,6 +9,14 @@ from holdfast.core.errors import UsageError
 from holdfast.core.text.nearest import nearest
 
 WHERE = "the command line"
+INSTEAD = {
+    (
+        "run",
+        "--dry-run",
+    ): "without starting it, `holdfast check` looks for mistakes in the job, `holdfast rehearse` tries it on a tiny "
+    "twin of its model, and `holdfast plan` estimates memory, time and cost"
+}
+"""What does what an option of other tools does, by the command and the option."""
 GIVEN = re.compile(r"'(?P<value>[^']*)' is not ")
 """The beginning of click's message about a value that is none of a few."""
 
@@ -48,7 +56,8 @@ def translate_usage_error(error: click.UsageError, command: str) -> UsageError:
     help_ = f"`{error.ctx.command_path if error.ctx else command} --help` lists the options"
     if isinstance(error, click.NoSuchOption):
         options = [name for param in error.ctx.command.params for name in param.opts] if error.ctx else []
-        fix = _suggest(error.option_name, options, help_)
+        instead = INSTEAD.get((error.ctx.info_name or "", error.option_name)) if error.ctx else None
+        fix = instead or _suggest(error.option_name, options, help_)
         return UsageError(f"there is no option `{error.option_name}`", where=WHERE, fix=fix)
     choices = _choices(error)
     value = GIVEN.match(error.message)

@@ -10,13 +10,12 @@ from holdfast.core.check.finding import MissingFactError
 from holdfast.core.errors import UsageError
 from holdfast.core.job.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.plan.hardware import Hardware
-from holdfast.core.run.backends import BACKEND_KEY, LOCAL
+from holdfast.core.run.backends import BACKEND_KEY, HF_JOBS, LOCAL
 from holdfast.core.text.nearest import suggest_one
 from holdfast.core.text.places import Place
 from holdfast.engine.plan.hardware import find_hardware, own_prices
 
 HARDWARE_KEY: Final = "where.hardware"
-HF_JOBS: Final = "hf-jobs"
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
 
 
@@ -72,7 +71,7 @@ def require_known_hardware(job: Document, own: tuple[Hardware, ...]) -> None:
         UsageError: The hardware is unknown.
     """
     place, name = job.place(HARDWARE_KEY), job.get(HARDWARE_KEY, None)
-    if place.origin and isinstance(name, str) and job.get(BACKEND_KEY, None) in (None, HF_JOBS):
+    if place.origin and isinstance(name, str) and job.get(BACKEND_KEY, None) in (None, HF_JOBS.name):
         _require_hardware(name, own, where=place.path)
 
 
