@@ -28,10 +28,10 @@ FEWEST: Final = 2
 MIXED: Final = "different ways: in some rows by its text, in others by its letter, or its number from 0. Write its text, or its number, in all"
 ONE_EACH: Final = re.compile(r"(?:(?:choice|option|answer|ending|sol|op)[ _-]?)?(?P<name>[a-j]|\d)", re.IGNORECASE)
 """The name of a column that holds one choice: `B`, `option_b`, `choice2`, `opb`."""
-Naming = Literal["name", "text", "letter", "number"]
+ChoiceNaming = Literal["name", "text", "letter", "number"]
 """How a value says which choice is right: by the choice's own name, its text, its letter, or its number, counted from 0."""
-OF_TEXTS: Final[tuple[Naming, ...]] = ("name", "text", "letter", "number")
-OF_NUMBERS: Final[tuple[Naming, ...]] = ("name", "number", "text")
+OF_TEXTS: Final[tuple[ChoiceNaming, ...]] = ("name", "text", "letter", "number")
+OF_NUMBERS: Final[tuple[ChoiceNaming, ...]] = ("name", "number", "text")
 """How whole numbers do: where both fit, a number counts the choices."""
 
 
@@ -51,7 +51,7 @@ class ChoiceColumns:
     choices: str | tuple[str, ...]
     right: str
     names: tuple[str, ...] | None = None
-    namings: tuple[Naming, ...] = OF_TEXTS
+    namings: tuple[ChoiceNaming, ...] = OF_TEXTS
 
 
 def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> ChoiceColumns | None:
@@ -72,7 +72,7 @@ def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> Choice
     return replace(found, namings=_namings(rows, found)) if _fits(data, found) else None
 
 
-def _namings(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> tuple[Naming, ...]:
+def _namings(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> tuple[ChoiceNaming, ...]:
     """Return the ways in which a column names a choice in each row that has one, the surest first."""
     read = [(row.get(columns.right), *_options(row, columns)) for row in rows]
     fitting = [found for value, options, names in read if (found := _numbers(value, options, names))]
@@ -215,11 +215,11 @@ def _given(row: Mapping[str, Any], choices: str | tuple[str, ...]) -> Any:
     return values if None not in values else None
 
 
-def _numbers(value: Any, options: Sequence[str], names: Sequence[str] | None) -> dict[Naming, int]:
+def _numbers(value: Any, options: Sequence[str], names: Sequence[str] | None) -> dict[ChoiceNaming, int]:
     """Return the number of the choice that a value names, by each way in which it names one."""
     text = str(value).strip()
     name = next((each for each in (text, text.lower()) if each in (names or ())), None)
-    found: dict[Naming, int | None] = {
+    found: dict[ChoiceNaming, int | None] = {
         "name": None if name is None else list(names or ()).index(name),
         "text": options.index(text) if text in options else None,
         "letter": ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None,

@@ -1,6 +1,6 @@
 """Paths as others may read them: without the folders of this machine."""
 
-import os
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class PublicPaths:
         return self._shown(match[0])
 
     def _shown(self, path: str) -> str:
-        found = PurePath(os.path.normpath(path))
+        found = PurePath(posixpath.normpath(path))
         inside = bool(self.folder) and found.is_relative_to(self.folder)
         return str(found.relative_to(self.folder)) if inside else found.name
 

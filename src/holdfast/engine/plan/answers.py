@@ -227,11 +227,11 @@ def _option(job: Document, option: PlanOption, step: TrainingStep) -> OptionResu
     )
 
 
-def _precision(there: tuple[int, int], own: tuple[int, int]) -> str:
+def _precision(there: tuple[float, float], own: tuple[float, float]) -> str:
     """Return how an option keeps weights and states, if not as the job does; weights that lose bits lose small updates."""
     if there == own:
         return ""
-    kept = f"trained weights have {there[0]} bytes each and optimizer states {there[1]}; the job's have {own[0]} and {own[1]}"
+    kept = f"trained weights have {there[0]:g} bytes each and optimizer states {there[1]:g}; the job's have {own[0]:g} and {own[1]:g}"
     return f"{kept}. Small updates may be lost" if max(there) < max(own) else kept
 
 

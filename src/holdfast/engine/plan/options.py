@@ -55,7 +55,7 @@ class PlanOption:
     step_seconds: Interval | None = None
     effective_batch: int = 1
     guessed_speed: bool = False
-    precision: tuple[int, int] = (FLOAT16, FLOAT16)
+    precision: tuple[float, float] = (FLOAT16, FLOAT16)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def _is_guessed(step: TrainingStep, hardware: Hardware, workload: Workload | Non
     return bool(ceilings and ceilings.guessed) and not _is_launch_bound(step, hardware.gpus[0], workload)
 
 
-def precision_of(step: TrainingStep) -> tuple[int, int]:
+def precision_of(step: TrainingStep) -> tuple[float, float]:
     """Return the bytes of a trained weight, and of an element of the optimizer's states."""
     return step.trained_bytes, state_bytes(step)
 

@@ -107,7 +107,7 @@ def accumulated_term(step: TrainingStep) -> MemoryTerm:
     return held.term("gradients", "of earlier micro-batches, whole until the last")
 
 
-def state_bytes(step: TrainingStep) -> int:
+def state_bytes(step: TrainingStep) -> float:
     """Return the bytes of an element of the optimizer's states; DeepSpeed keeps those of parameters in 16 bits in float32."""
     if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
         return FLOAT32
