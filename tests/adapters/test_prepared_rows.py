@@ -96,3 +96,13 @@ def test_a_script_that_fails_says_why(tmp_path: Path, script: str, message: str)
     with pytest.raises(UsageError, match=message):
         save(tmp_path / "kept", "first", script)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"), [("import no_such_words", "start holdfast in the folder"), ("raise ValueError(1)", "the function")]
+)
+def test_a_script_that_fails_gets_the_fix_of_its_failure(tmp_path: Path, line: str, fix: str) -> None:
+    """A module that is missing is no mistake in the data."""
+    with pytest.raises(UsageError, match="cannot be prepared") as failed:
+        save(tmp_path / "kept", "first", line)
+    assert fix in failed.value.fix

@@ -13,7 +13,8 @@ from holdfast.cli.text.inspection import render_inspect
 from holdfast.core.errors import UsageError
 from holdfast.results.inspect import InspectResult
 
-MAP = "def upper(row):\n    return {'prompt': row['prompt'].upper(), 'completion': row['completion']}\n"
+WORDS = "def shout(text):\n    return text.upper()\n"
+MAP = "import words\n\ndef upper(row):\n    return {'prompt': words.shout(row['prompt']), 'completion': row['completion']}\n"
 JOB = """
 method: sft
 model: builtin:tiny-chat
@@ -28,6 +29,7 @@ def saver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Save:
     rows = [{"prompt": f"a{n}", "completion": f" {n}", "topic": "even" if n % 3 else "odd"} for n in range(60)]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "prepare.py").write_text(MAP)
+    (tmp_path / "words.py").write_text(WORDS)
     (tmp_path / "job.yaml").write_text(JOB)
     monkeypatch.chdir(tmp_path)
 
@@ -96,7 +98,7 @@ def test_what_has_changed_is_prepared_again(save: Save, tmp_path: Path, change: 
     before, at = save(), written(tmp_path)
     match change:
         case "map":
-            (tmp_path / "prepare.py").write_text(MAP.replace("upper()", "lower()"))
+            (tmp_path / "prepare.py").write_text(MAP.replace("words.shout(row['prompt'])", "row['prompt']"))
         case "data":
             (tmp_path / "sums.jsonl").write_text((tmp_path / "sums.jsonl").read_text().replace("a1", "b1"))
         case "damage":
@@ -122,7 +124,13 @@ def test_a_function_that_fails_leaves_what_was_there(save: Save, tmp_path: Path)
     prepared = inspect("kept", offline=True).prepared
     assert prepared is not None
     assert prepared.changed == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["job.yaml", "kept", "prepare.py", "sums.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "job.yaml",
+        "kept",
+        "prepare.py",
+        "sums.jsonl",
+        "words.py",
+    ]
 
 
 def test_a_folder_of_something_else_is_not_replaced(save: Save, tmp_path: Path) -> None:
@@ -167,12 +175,14 @@ def test_options_about_the_data_decide_what_is_prepared(scripts: list[str]) -> N
     assert (result.dataset.path, result.dataset.split) == ("kept", "train")
 
 
+@pytest.mark.parametrize("place", [".", "jobs"])
 @pytest.mark.usefixtures("save")
-def test_a_module_in_the_working_directory_counts(tmp_path: Path, scripts: list[str]) -> None:
-    """A job in another folder may name a function's file from here; what that imports from here decides its rows."""
+def test_a_module_in_the_working_directory_counts(tmp_path: Path, scripts: list[str], place: str) -> None:
+    """The function's file is here, or beside a job in another folder; what it imports from here decides its rows."""
     (tmp_path / "jobs").mkdir()
     (tmp_path / "job.yaml").rename(tmp_path / "jobs" / "job.yaml")
-    (tmp_path / "prepare.py").write_text(f"import helpers\n{MAP}")
+    (tmp_path / "prepare.py").unlink()
+    (tmp_path / place / "prepare.py").write_text(f"import helpers\n{MAP}")
     counts = []
     for text in ("WORD = 1\n", "WORD = 1\n", "WORD = 2\n"):
         (tmp_path / "helpers.py").write_text(text)

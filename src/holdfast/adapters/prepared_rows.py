@@ -185,4 +185,7 @@ def _failure(code: int, log: Path) -> UsageError:
     what = f"the rows cannot be prepared: {last}"
     if code == UNFIT:
         return UsageError(what, where="--jsonl", fix="leave out `--jsonl`: the rows are then kept as Parquet")
-    return UsageError(what, where="dataset", fix="correct the data, or the function that rewrites it")
+    fix = "correct the data, or the function that rewrites it"
+    if last.startswith("ModuleNotFoundError:"):
+        fix = "install the module, or start holdfast in the folder that has it, as for the training"
+    return UsageError(what, where="dataset", fix=fix)

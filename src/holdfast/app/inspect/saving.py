@@ -10,7 +10,7 @@ from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.prepared_rows import changed_files, read_record, write_rows
 from holdfast.adapters.storage.file_digests import digest_path
-from holdfast.adapters.targets import Target, path_beside, read_referred, read_target
+from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.targets.local_inputs import own_modules
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.core.check.reference import Reference
@@ -106,9 +106,8 @@ def _source_versions(job: Job, *, offline: bool) -> Iterator[str]:
 
 
 def _module_digests(target: Target, job: Job) -> Iterator[str]:
-    """Yield a digest of each module beside it that the function's file imports."""
+    """Yield a digest of each module of the current folder that the function's file imports."""
     function = map_function(job)
     if function:
-        found = Path(path_beside(function.module, target.document.path))
         text = read_referred((function.module,), target.document.path)[function.module]
-        yield from (digest_path(path) for path in own_modules(text, found))
+        yield from (digest_path(path) for path in own_modules(text, Path.cwd() / function.module))
