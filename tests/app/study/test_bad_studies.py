@@ -183,6 +183,49 @@ def test_keys_and_values_that_no_job_has(quick: QuickStudy) -> None:
     assert any("train.max_steps.x" in each.what for each in found)
 
 
+@pytest.mark.parametrize("part", ["where", "unless"])
+@pytest.mark.parametrize(
+    ("wanted", "what", "fix"),
+    [
+        ({"abov": 1e-4}, "unknown bound `abov`", "did you mean `above`?"),
+        ({"at-least": 1e-4, "below": 1}, "unknown bound `at-least`", "`at_least`"),
+        ({"gt": 1}, "unknown bound `gt`", "above"),
+        ({}, "no bound", "above"),
+        ([{"above": 1}], "in a list", "a condition for each"),
+        ({"above": "x"}, "'x', which is not a number", "1.0e-4"),
+        ({"above": "1:30"}, "'1:30', which is not a number", "1.0e-4"),
+        ({"below": None}, "None, which is not a number", "1.0e-4"),
+        ({"below": [1]}, "[1], which is not a number", "1.0e-4"),
+        ({"at_most": True}, "True, which is not a number", "1.0e-4"),
+        ({"at_most": float("nan")}, "nan, which is not a number", "1.0e-4"),
+    ],
+)
+def test_bounds_that_are_none(quick: QuickStudy, part: str, wanted: Any, what: str, fix: str) -> None:
+    """Of a misspelt one, no trial would be dropped, or all; whatever else is wrong with the trials is told, too."""
+    values = {"train.learning_rate": {"log_uniform": [0.001, 0.01]}}
+    for varied in (
+        {"grid": GRID},
+        {"trials": [{"train.learning_rate": 0.01}]},
+        {"random": {"count": 2, "values": values}},
+    ):
+        quick.write(**varied, **{part: [{"train.learning_rate": wanted}]})
+
+        (error,) = errors(quick)
+        assert what in error.what
+        assert fix in error.fix
+        assert quick.file.read_text().splitlines()[(error.spot.line or 0) - 1].strip(" -").startswith((part, "train"))
+    quick.write(grid={"seed": [1, 2]}, seeds=[1], **{part: [{"seed": wanted}]})
+    assert [what in errors(quick)[0].what, "the seed is given twice" in errors(quick)[1].what] == [True, True]
+
+
+def test_a_mapping_is_a_value_where_values_are_mappings(quick: QuickStudy) -> None:
+    """A condition may name one of them."""
+    data = [{"path": name, "eval_fraction": 0.2} for name in ("a.jsonl", "b.jsonl")]
+    quick.write(grid={"dataset": data}, unless=[{"dataset": data[0]}])
+
+    assert [each["settings"]["dataset"]["path"][-7:] for each in run(quick, dry_run=True)["trials"]] == ["b.jsonl"]
+
+
 def test_files_that_are_none(quick: QuickStudy) -> None:
     """No study, a job, a job that is not there, a script."""
     (error,) = errors(quick)

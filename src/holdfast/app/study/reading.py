@@ -20,7 +20,7 @@ from holdfast.core.study.trial import Trial
 from holdfast.core.text.places import Place
 from holdfast.engine.run.naming import name_job
 from holdfast.engine.study.conditions import condition_errors
-from holdfast.engine.study.expansion import expand_trials, varied_keys
+from holdfast.engine.study.expansion import expand_trials, varied_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +92,14 @@ def read_study(path: str) -> StudyFile:
     study = parse_study(document)
     target, job, trials, errors = path, None, list[Trial](), list[HoldfastError]()
     conditions: Mapping[str, Any] = {"where": study.where, "unless": study.unless}
-    errors += condition_errors(document, conditions, varied_keys(study))
+    errors += condition_errors(document, conditions, varied_values(study))
     try:
         target, job = _base_job(document)
     except (UsageError, ExceptionGroup) as error:
         errors += flatten(error)
     try:
-        trials = expand_trials(study, document)
+        unconditional = {"where": [], "unless": []} if errors else {}
+        trials = expand_trials(study.model_copy(update=unconditional), document)
     except GroupedError as error:
         errors += flatten(error)
     if errors or job is None:

@@ -1,12 +1,13 @@
 """Conditions between the values of a trial: which combinations are kept."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Final
 
 from holdfast.core.errors import JobError, Spot
 from holdfast.core.job.document import Document, Key
-from holdfast.core.text.nearest import nearest
+from holdfast.core.text.nearest import nearest, suggest_one
 from holdfast.core.text.numbers import is_number
 
 BOUNDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
@@ -48,7 +49,8 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 def is_bounds(wanted: Any) -> bool:
     """True if a condition gives bounds for a key."""
-    return isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= BOUNDS.keys()
+    bounds = isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= BOUNDS.keys()
+    return bounds and all(map(is_number, wanted.values()))
 
 
 def _equal(value: Any, wanted: Any) -> bool:
@@ -57,14 +59,14 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 
 def condition_errors(
-    document: Document, conditions: Mapping[str, Sequence[Condition]], varied: Sequence[str]
+    document: Document, conditions: Mapping[str, Sequence[Condition]], varied: Mapping[str, Sequence[Any]]
 ) -> Iterator[JobError]:
     """Yield what is wrong with the conditions of a study: keys that it does not vary, and bounds that are none.
 
     Args:
         document: The study file.
         conditions: The conditions by the key of the study that holds them.
-        varied: The keys that the study varies.
+        varied: The values of each key that the study varies; of a range, its ends.
     """
     for name, listed in conditions.items():
         for at, condition in enumerate(listed):
@@ -74,20 +76,24 @@ def condition_errors(
                     near = nearest(key, tuple(varied))
                     fix = f"did you mean `{near}`?" if near else f"use one of {', '.join(varied)}"
                     yield JobError(f"`{name}` names `{key}`, which the study does not vary", where=place, fix=fix)
-                elif bound := _wrong_bound(wanted):
-                    yield JobError(
-                        f"`{key}` in `{name}`: {bound}", where=place, fix=f"use {', '.join(BOUNDS)}, with numbers"
-                    )
+                elif not any(isinstance(each, Mapping) for each in varied[key]):  # else it may be a value
+                    for what, fix in _bound_errors(wanted):
+                        yield JobError(f"`{key}` in `{name}`: {what}", where=place, fix=fix)
 
 
-def _wrong_bound(wanted: Any) -> str:
-    """Return what is wrong with the bounds of a key; empty if they are right, or it has none."""
+def _bound_errors(wanted: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the bounds of a key whose values are no mappings, and the fix."""
+    if isinstance(wanted, list) and any(isinstance(each, Mapping) for each in wanted):
+        yield "bounds in a list hold for no value", "use a condition for each"
     if not isinstance(wanted, Mapping):
-        return ""
-    if unknown := sorted(wanted.keys() - BOUNDS.keys()) if wanted.keys() & BOUNDS.keys() else []:
-        return f"unknown bound `{unknown[0]}`"
-    numbers = all(isinstance(each, int | float) for each in wanted.values())
-    return "" if numbers or not is_bounds(wanted) else "a bound is a number"
+        return
+    if not wanted:
+        yield "it has no bound", f"use {', '.join(BOUNDS)}"
+    for name, bound in wanted.items():
+        if name not in BOUNDS:
+            yield f"unknown bound `{name}`", suggest_one(str(name), tuple(BOUNDS))
+        elif not is_number(bound) or math.isnan(bound):
+            yield f"`{name}` is {bound!r}, which is not a number", "write a number, such as 0.001 or 1.0e-4"
 
 
 def _place_of(document: Document, name: str, at: int, key: str) -> Spot:

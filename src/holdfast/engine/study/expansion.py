@@ -81,10 +81,13 @@ def _numbered(study: Study, settings: Iterable[SourcedSettings], first: int) -> 
     ]
 
 
-def varied_keys(study: Study) -> list[str]:
-    """Return the keys of the job that a study varies, without the seed, in the order of the file."""
-    drawn = [key for part in (study.random, study.search) if part for key in part.values]
-    return [*dict.fromkeys([*(study.grid or {}), *(key for each in study.trials for key in each), *drawn])]
+def varied_values(study: Study) -> dict[str, list[Any]]:
+    """Return the values of each key that a study varies, without those of `seeds`, in the order of the file; of a range, its ends."""
+    values: dict[str, list[Any]] = {key: [*listed] for key, listed in (study.grid or {}).items()}
+    drawn = [(key, each.extremes) for part in (study.random, study.search) if part for key, each in part.values.items()]
+    for key, more in (*((key, [value]) for each in study.trials for key, value in each.items()), *drawn):
+        values.setdefault(key, []).extend(more)
+    return values
 
 
 def _all_settings(study: Study, document: Document) -> Iterator[SourcedSettings]:
@@ -157,7 +160,7 @@ def _require_one_seed(study: Study, document: Document) -> None:
     Raises:
         GroupedError: It does.
     """
-    if study.seeds and SEED_KEY in varied_keys(study):
+    if study.seeds and SEED_KEY in varied_values(study):
         raise _refusal(document, ("seeds",), "the seed is given twice: by `seeds`, and as a setting", "keep `seeds`")
 
 
