@@ -15,8 +15,10 @@ from holdfast.core.job.document import Document
 from holdfast.core.study.study import parse_study
 from holdfast.core.study.trial import Trial
 from holdfast.core.text.json_text import render_canonical
+from holdfast.engine.study import expansion
 from holdfast.engine.study.conditions import holds
-from holdfast.engine.study.expansion import MOST_TRIALS, expand_trials
+from holdfast.engine.study.drawing import draw_settings
+from holdfast.engine.study.expansion import FIRST_DRAWS, MOST_MISSES, MOST_TRIALS, expand_trials
 
 KEYS = ("train.learning_rate", "peft.r", "dataset.path", "method")
 VALUES = st.one_of(
@@ -134,6 +136,35 @@ def test_conditions_keep_what_they_say(grid: dict[str, list[Any]], data: st.Data
 def test_a_condition_holds_for_values_lists_and_bounds(condition: dict[str, Any], value: Any, is_held: bool) -> None:
     """What YAML tells apart is not the same here."""
     assert holds(condition, {"r": value}) is is_held
+
+
+@pytest.mark.parametrize("part", ["random", "search"])
+@pytest.mark.parametrize(
+    ("count", "condition", "left"),
+    [
+        (MOST_TRIALS, {"unless": {"peft.r": {"above": 0}}}, 0),
+        (5000, {"where": {"peft.r": 10}}, 0),
+        (3, {"where": {"peft.r": 5}}, 3),
+        (20, {"where": {"peft.r": 1, "train.seed": {"at_most": 20_000}}}, 20),
+    ],
+)
+def test_conditions_that_leave_nothing_to_draw_are_told_soon(
+    part: str, count: int, condition: dict[str, Any], left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After as many draws, whatever the count; where one in five hundred fits, all are found."""
+    draws = list[int]()
+    monkeypatch.setattr(
+        expansion, "draw_settings", lambda drawn, number: draws.append(number) or draw_settings(drawn, number)
+    )
+    values = {"peft.r": {"integers": [1, 9]}, "train.seed": {"integers": [1, 1_000_000]}}
+    asked = {"count": count, "values": values}
+    if left:
+        assert len(expand(**{part: asked}, **condition)) == min(left, FIRST_DRAWS if part == "search" else left)
+        return
+    with pytest.raises(GroupedError) as refused:
+        expand(**{part: asked}, **condition)
+    assert "the conditions leave 0 of" in str(refused.value.exceptions[0])
+    assert len(draws) == MOST_MISSES
 
 
 def test_settings_that_two_parts_give_are_one_trial() -> None:

@@ -1,6 +1,5 @@
 """Conditions between the values of a trial: which combinations are kept."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any, Final
@@ -92,7 +91,7 @@ def _bound_errors(wanted: Any) -> Iterator[tuple[str, str]]:
     for name, bound in wanted.items():
         if name not in BOUNDS:
             yield f"unknown bound `{name}`", suggest_one(str(name), tuple(BOUNDS))
-        elif not is_number(bound) or math.isnan(bound):
+        elif not is_number(bound) or bound != bound:  # noqa: PLR0124 - NaN, of which a long integer has none
             yield f"`{name}` is {bound!r}, which is not a number", "write a number, such as 0.001 or 1.0e-4"
 
 

@@ -18,8 +18,10 @@ MOST_TRIALS: Final = 100_000
 """More would take days to list."""
 FIRST_DRAWS: Final = 10
 """Settings that a search draws at random, before results tell it more."""
-TRIES: Final = 1000
-"""Draws for each setting that is wanted, before conditions count as too narrow."""
+MOST_MISSES: Final = 10_000
+"""Draws in a row that do not fit, before conditions count as too narrow."""
+MOST_DRAWS: Final = 2_000_000
+"""More would take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +127,24 @@ def _grid(grid: Mapping[str, list[Any]]) -> Iterator[SourcedSettings]:
 
 def _drawn(study: Study, drawn: RandomTrials, count: int, document: Document, name: str) -> Iterator[SourcedSettings]:
     sources: dict[str, Key] = {key: (name, "values", key) for key in drawn.values}
-    draws = (draw_settings(drawn, number) for number in range(count * TRIES))
-    kept = list(islice((each for each in draws if is_kept(each, study.where, study.unless)), count))
+    kept = list(islice(_kept_draws(study, drawn), count))
     if len(kept) < count:
         what = f"the conditions leave {len(kept)} of the {count} settings to draw"
         raise _refusal(document, (name, "count"), what, "loosen `where` or `unless`, or draw fewer")
     yield from (SourcedSettings(each, sources) for each in kept)
+
+
+def _kept_draws(study: Study, drawn: RandomTrials) -> Iterator[Mapping[str, Any]]:
+    """Yield the draws that the conditions keep, until these turn out to be too narrow."""
+    misses = 0
+    for number in range(MOST_DRAWS):
+        settings = draw_settings(drawn, number)
+        misses += 1
+        if is_kept(settings, study.where, study.unless):
+            misses = 0
+            yield settings
+        if misses == MOST_MISSES:
+            return
 
 
 def _searched(study: Study, proposed: Iterable[Mapping[str, Any]]) -> Iterator[SourcedSettings]:
