@@ -131,6 +131,7 @@ class StudyEstimate(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         trials: How many trials remain.
+        permitted: How many of them the study's budget permits. Time and cost are theirs.
         rehearsals: How many different shapes of jobs are among them: each is rehearsed once.
         low_s: The lower end of the estimated time; null if unknown.
         high_s: The most.
@@ -142,6 +143,7 @@ class StudyEstimate(ResultPart, frozen=True, kw_only=True):
     """
 
     trials: int
+    permitted: int
     rehearsals: int
     low_s: float | None
     high_s: float | None

@@ -179,6 +179,16 @@ def test_a_budget_of_trials_ends_the_study(quick: QuickStudy) -> None:
     assert (answer["verdict"], answer["remaining"]["trials"]) == ("limited", 1)
     assert answer["because"] == "the budget of 2 trials is used up"
     assert run(quick)["verdict"] == "limited"
+    quick.write(seeds=[1, 2, 3], budget={"trials": 1})
+    told = "the budget of 1 trial is used up: 2 have ended, those before it was set included"
+    for looked in ({"dry_run": True}, {"show": True}, {}):
+        answer = run(quick, **looked)
+        assert (answer["verdict"], answer["because"], answer["remaining"]["permitted"]) == ("limited", told, 0)
+    quick.write(seeds=[*range(1, 8)], budget={"trials": 4}, parallel=2)
+    looked = run(quick, dry_run=True)
+    assert (looked["verdict"], looked["because"]) == ("incomplete", "")
+    assert (looked["remaining"]["trials"], looked["remaining"]["permitted"]) == (5, 2)
+    assert looked["remaining"]["high_s"] == looked["remaining"]["trial_high_s"]
     quick.write(seeds=[1, 2, 3], budget={"hours": 1.0})
     assert run(quick)["verdict"] == "complete"
     assert quick.trainings().total() == 3

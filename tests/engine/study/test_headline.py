@@ -2,11 +2,12 @@
 
 import pytest
 
+from holdfast.core.plan.estimate import Interval
 from holdfast.core.run.event import RunStage
 from holdfast.core.study.study import Study
 from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
-from holdfast.engine.study.headline import describe_certainty
+from holdfast.engine.study.headline import describe_certainty, describe_remaining
 from holdfast.engine.study.spending import estimate_remaining
 
 
@@ -22,7 +23,7 @@ def certainty(*values: list[float]) -> str:
         TrialOutcome(trial=trial, run=str(trial.number), stage=RunStage.SUCCEEDED, value=value)
         for trial, value in zip(trials, [value for each in values for value in each], strict=True)
     ]
-    remaining = estimate_remaining(0, 0, 1, None, None, "")
+    remaining = estimate_remaining(0, 0, 0, 1, None, None, because="")
     return describe_certainty(
         study_result(StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, runs="r", folder="f"))
     )
@@ -52,3 +53,23 @@ def test_the_best_is_certain_only_where_others_are_worse(values: list[list[float
     assert text.startswith(said)
     assert bool(text) == bool(said)
     assert text.endswith("; more `seeds` would tell") == ("may be" in text or "cannot" in text)
+
+
+@pytest.mark.parametrize(
+    ("count", "permitted", "said"),
+    [
+        (4, 4, "4 trials to run, 2 shapes of job"),
+        (4, 1, "4 trials to run, 1 within the budget, 2 shapes of job"),
+        (4, 0, "4 trials left, none within the budget"),
+    ],
+)
+def test_what_is_left_to_run_is_what_the_budget_permits(count: int, permitted: int, said: str) -> None:
+    """Its time and its cost too."""
+    lines = describe_remaining(
+        estimate_remaining(count, permitted, 2, 1, Interval(60, 60, 60), 60.0, because="the plan")
+    )
+
+    first, *others = lines
+    assert first == said
+    costs = [f"${permitted}.00 to ${permitted}.00"] if permitted else []
+    assert others[1:] == costs

@@ -29,7 +29,7 @@ def result_of(settings: list[dict[str, Any]], values: list[float | None]) -> Stu
         )
         for number, (each, value) in enumerate(zip(settings, values, strict=True), start=1)
     ]
-    remaining = estimate_remaining(0, 0, 1, None, None, "")
+    remaining = estimate_remaining(0, 0, 0, 1, None, None, because="")
     return study_result(
         StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, proposals=0, runs="runs", folder="f")
     )

@@ -19,9 +19,10 @@ from holdfast.core.plan.estimate import Interval
 from holdfast.core.plan.hardware import PriceList
 from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.event import RunStage
+from holdfast.core.study.study import Study
 from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.headline import describe_remaining
-from holdfast.engine.study.spending import estimate_remaining, trial_seconds
+from holdfast.engine.study.spending import Spending, estimate_remaining, trial_seconds
 from holdfast.engine.units import render_counted
 from holdfast.results.study import StudyEstimate
 
@@ -55,7 +56,8 @@ def estimate_study(
     waiting: Sequence[PreparedTrial],
     proposed: Sequence[PreparedTrial],
     outcomes: Sequence[TrialOutcome],
-    parallel: int,
+    study: Study,
+    spending: Spending,
     prices: StudyPrices,
 ) -> StudyEstimate:
     """Return what is left to run.
@@ -64,19 +66,21 @@ def estimate_study(
         waiting: The trials that have still to run.
         proposed: As many trials as a search will still propose, each the one that it is taken to be like.
         outcomes: What became of the others.
-        parallel: How many run at once.
-        prices: What their hardware costs.
+        study: The study.
+        spending: What it has used of its budget.
+        prices: What the hardware of trials costs.
     """
     left = distinct(waiting)
     shapes = {each.shape for each in left}
     count, first = len(left) + len(proposed), next(chain(left, proposed), None)
     if first is None:
-        return estimate_remaining(0, 0, parallel, None, None, "")
+        return estimate_remaining(0, 0, 0, study.parallel, None, None, because="")
     ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
     seconds, because = trial_seconds(ended), f"the {render_counted(len(ended), 'ended trial')}"
     if seconds is None:
         seconds, because = _planned(first.target, prices.hub)
-    return estimate_remaining(count, len(shapes), parallel, seconds, prices(first.job), because)
+    permitted, price = spending.permitted(study.budget, count), prices(first.job)
+    return estimate_remaining(count, permitted, len(shapes), study.parallel, seconds, price, because=because)
 
 
 def estimate_first(file: StudyFile, count: int, prices: StudyPrices) -> Iterator[str]:
@@ -85,7 +89,7 @@ def estimate_first(file: StudyFile, count: int, prices: StudyPrices) -> Iterator
         target = file.target_of(file.trials[0])
         seconds, because = _planned(target, prices.hub)
         price = prices(target.job) if target.job else None
-        remaining = estimate_remaining(count, 1, file.study.parallel, seconds, price, because)
+        remaining = estimate_remaining(count, count, 1, file.study.parallel, seconds, price, because=because)
         yield from islice(describe_remaining(remaining), 1, None)
 
 

@@ -96,7 +96,9 @@ class StudyRequest:
         )  # before its runs are read: it may end meanwhile
         found = self.found()
         outcomes = outcomes_of(self.trials, found, self.file.study.metric)
-        return study_result(replace(self._state(outcomes, self.remaining(found, outcomes)), started=started))
+        state, spending = self._state(outcomes, self.remaining(found, outcomes)), self._spending(found, outcomes)
+        because = spending.used_up(self.file.study.budget, running=0) if state.remaining.trials else ""
+        return study_result(replace(state, started=started, because=because, is_limited=bool(because)))
 
     def run(self, folder: Path) -> StudyResult:
         """Run what has still to run, and return the result; its table and its report are written at the end."""
@@ -172,7 +174,8 @@ class StudyRequest:
             [each for each in left if each.content not in failed or self.options.retry],
             [self.trials[0]] * self.proposals,
             outcomes,
-            self.file.study.parallel,
+            self.file.study,
+            self._spending(found, outcomes),
             self.prices,
         )
 

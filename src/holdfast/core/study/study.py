@@ -131,7 +131,7 @@ class StudyBudget(StrictPart):
     """What the whole study may use. No trial starts once it is used up; those that run go on to their end."""
 
     trials: PositiveInt | None = None
-    """Number of trials, including those of earlier starts."""
+    """Number of trials in total, including those that ended in earlier starts."""
     hours: Annotated[float, Field(gt=0)] | None = None
     """Total hours that trials may run."""
     usd: Annotated[float, Field(gt=0)] | None = None

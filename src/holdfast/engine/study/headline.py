@@ -79,7 +79,11 @@ def describe_remaining(remaining: StudyEstimate) -> Iterator[str]:
     """Yield what is left to run, how long it will take and what it will cost."""
     if not remaining.trials:
         return
-    yield f"{render_counted(remaining.trials, 'trial')} to run, {render_counted(remaining.rehearsals, 'shape')} of job"
+    if not remaining.permitted:
+        yield f"{render_counted(remaining.trials, 'trial')} left, none within the budget"
+        return
+    within = f", {remaining.permitted} within the budget" if remaining.permitted < remaining.trials else ""
+    yield f"{render_counted(remaining.trials, 'trial')} to run{within}, {render_counted(remaining.rehearsals, 'shape')} of job"
     between = _spell_seconds(remaining.low_s, remaining.high_s)
     if not between:
         yield remaining.because

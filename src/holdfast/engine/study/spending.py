@@ -48,32 +48,50 @@ class Spending:
             running: How many trials are under way.
         """
         if budget.trials is not None and self.trials + running >= budget.trials:
-            return f"the budget of {render_counted(budget.trials, 'trial')} is used up"
+            ended = (
+                f": {self.trials} have ended, those before it was set included" if self.trials > budget.trials else ""
+            )
+            return f"the budget of {render_counted(budget.trials, 'trial')} is used up{ended}"
         if budget.hours is not None and self.seconds >= budget.hours * HOUR_S:
             return f"the budget of {budget.hours:g} hours is used up: trials ran for {render_duration(self.seconds)}"
         if budget.usd is not None and self.usd >= budget.usd:
             return f"the budget of ${budget.usd:.2f} is used up: trials cost ${self.usd:.2f}"
         return ""
 
+    def permitted(self, budget: StudyBudget, count: int) -> int:
+        """Return how many of so many trials the budget may still start."""
+        if self.used_up(budget, running=0):
+            return 0
+        return count if budget.trials is None else min(count, budget.trials - self.trials)
 
-def estimate_remaining(
-    count: int, rehearsals: int, parallel: int, trial: Interval | None, usd_per_hour: float | None, because: str
+
+def estimate_remaining(  # noqa: PLR0913 - each is a fact of its own
+    count: int,
+    permitted: int,
+    rehearsals: int,
+    parallel: int,
+    trial: Interval | None,
+    usd_per_hour: float | None,
+    *,
+    because: str,
 ) -> StudyEstimate:
     """Return what is left to run.
 
     Args:
         count: How many trials have still to run.
+        permitted: How many of them the budget permits; time and cost are theirs.
         rehearsals: How many shapes are among them.
         parallel: How many run at once.
         trial: The seconds of one trial; None if unknown.
         usd_per_hour: The price of its hardware; None if it has none.
         because: What the seconds rest on, or why they are unknown.
     """
-    rounds = math.ceil(count / parallel)
+    rounds = math.ceil(permitted / parallel)
     low, high = (rounds * trial.low, rounds * trial.high) if trial else (None, None)
-    hours = (count * trial.low / HOUR_S, count * trial.high / HOUR_S) if trial and usd_per_hour else None
+    hours = (permitted * trial.low / HOUR_S, permitted * trial.high / HOUR_S) if trial and usd_per_hour else None
     return StudyEstimate(
         trials=count,
+        permitted=permitted,
         rehearsals=rehearsals,
         low_s=_rounded(low),
         high_s=_rounded(high),
