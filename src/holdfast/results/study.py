@@ -53,7 +53,8 @@ class StudySettingResult(ResultPart, frozen=True, kw_only=True):
         difference_low: The lower end of the difference's 95 % interval; null if the noise is unknown.
         difference_high: Its upper end.
         p_value: The probability of such a difference if the true one were 0, by Holm for all comparisons with the best; null if the noise is unknown.
-        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if the noise is unknown; without a value,
+        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if the noise is unknown; `other rows` if it was
+            measured on other rows than the best, so that the difference does not tell which is better; without a value,
             `pruned` if the study stopped one of its trials early, else `no value`.
     """
 
@@ -67,7 +68,7 @@ class StudySettingResult(ResultPart, frozen=True, kw_only=True):
     difference_low: float | None
     difference_high: float | None
     p_value: float | None
-    verdict: Literal["best", "worse", "within noise", "unknown", "pruned", "no value"]
+    verdict: Literal["best", "worse", "within noise", "unknown", "other rows", "pruned", "no value"]
 
 
 class StudyBest(ResultPart, frozen=True, kw_only=True):
@@ -162,6 +163,7 @@ class StudyResult(Result, frozen=True, kw_only=True):
         verdict: `planned` if no trial was started; `complete` if every trial has a value; `failed` if all have ended and some failed;
             `limited` if the budget is used up; `incomplete` if trials remain.
         because: Why it ended before its last trial; empty if it did not.
+        caveat: Why the values of some settings are not comparable; empty if they are.
         metric: The metric that trials are compared by.
         direction: Which value is the best.
         best: The best setting; null if no trial has a value.
@@ -178,6 +180,7 @@ class StudyResult(Result, frozen=True, kw_only=True):
     study: str
     verdict: Literal["planned", "complete", "failed", "limited", "incomplete"]
     because: str
+    caveat: str
     metric: str
     direction: Literal["minimize", "maximize"]
     best: StudyBest | None

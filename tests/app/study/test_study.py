@@ -194,6 +194,37 @@ def test_a_budget_of_trials_ends_the_study(quick: QuickStudy) -> None:
     assert quick.trainings().total() == 3
 
 
+@pytest.mark.parametrize(
+    ("data", "values", "is_told"),
+    [
+        ({"eval_fraction": 0.2}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}}, True),
+        ({"eval_fraction": 0.2}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}, "metric": "train_loss"}, True),
+        ({"eval_fraction": 0.2}, {"grid": {"dataset.path": ["a.jsonl", "copy.jsonl"]}, "seeds": [1, 2]}, False),
+        ({"eval_fraction": 0.2}, {"grid": {"dataset.rows": [10, 20]}}, True),
+        ({"eval_fraction": 0.2}, {"grid": {"seed": [1, 2]}}, True),
+        ({"eval_fraction": 0.2, "seed": 7}, {"grid": {"seed": [1, 2]}}, False),
+        ({"eval_fraction": 0.2}, {"grid": {"train.learning_rate": [0.01, 0.1]}, "seeds": [1, 2]}, False),
+        ({"eval_split": "train"}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}}, True),
+        ({"eval_split": "train"}, {"grid": {"dataset.rows": [10, 20], "seed": [1, 2]}}, False),
+        ({"eval_split": "train"}, {"grid": {"dataset.rows": [10, 20]}, "metric": "train_loss"}, True),
+        ({}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}, "metric": "exact_match"}, False),
+    ],
+)
+def test_values_on_different_rows_are_told(
+    quick: QuickStudy, data: dict[str, Any], values: dict[str, Any], is_told: bool
+) -> None:
+    """Before anything runs; the same rows under another name, and other rows to train on, are no such thing."""
+    (quick.folder / "copy.jsonl").write_text((quick.folder / "a.jsonl").read_text())
+    quick.job["dataset"] = {"path": "a.jsonl", **data}
+    if not data:
+        quick.job["evaluate"] = [{"dataset": "a.jsonl", "metric": ["exact_match"]}]
+    quick.write(**values)
+
+    answer = run(quick, dry_run=True)
+    assert ("on different rows" in answer["caveat"]) is is_told
+    assert bool(answer["caveat"]) is is_told
+
+
 def test_show_and_dry_run_start_nothing(quick: QuickStudy) -> None:
     """Before the first start, and after it."""
     quick.write(seeds=[1, 2])

@@ -1,5 +1,7 @@
 """What a study says of its best setting: as much as its seeds show."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from holdfast.core.plan.estimate import Interval
@@ -7,12 +9,18 @@ from holdfast.core.run.event import RunStage
 from holdfast.core.study.study import Study
 from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
-from holdfast.engine.study.headline import describe_certainty, describe_remaining
+from holdfast.engine.study.headline import describe_certainty, describe_difference, describe_remaining
 from holdfast.engine.study.spending import estimate_remaining
+from holdfast.engine.units import render_counted
 
 
 def certainty(*values: list[float]) -> str:
     """Return what is said of settings with these values, one for each seed."""
+    return describe_certainty(study_result(state(values)))
+
+
+def state(values: Sequence[list[float]], elsewhere: int | None = None) -> StudyState:
+    """Return a study with such settings, one of them measured on other rows."""
     study = Study.model_validate({"job": {"method": "sft"}, "metric": "eval_loss", "seeds": [1, 2, 3]})
     trials = [
         Trial(number=1 + at * 10 + seed, settings={"peft.r": at}, seed=seed)
@@ -20,13 +28,17 @@ def certainty(*values: list[float]) -> str:
         for seed in range(len(each))
     ]
     outcomes = [
-        TrialOutcome(trial=trial, run=str(trial.number), stage=RunStage.SUCCEEDED, value=value)
+        TrialOutcome(
+            trial=trial,
+            run=str(trial.number),
+            stage=RunStage.SUCCEEDED,
+            value=value,
+            rows="x" if trial.settings["peft.r"] == elsewhere else "",
+        )
         for trial, value in zip(trials, [value for each in values for value in each], strict=True)
     ]
     remaining = estimate_remaining(0, 0, 0, 1, None, None, because="")
-    return describe_certainty(
-        study_result(StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, runs="r", folder="f"))
-    )
+    return StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, runs="r", folder="f")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +65,19 @@ def test_the_best_is_certain_only_where_others_are_worse(values: list[list[float
     assert text.startswith(said)
     assert bool(text) == bool(said)
     assert text.endswith("; more `seeds` would tell") == ("may be" in text or "cannot" in text)
+
+
+@pytest.mark.parametrize(("others", "said"), [(1, "1 did worse (p < 0.05), "), (0, "")])
+def test_settings_measured_on_other_rows_are_not_called_worse(others: int, said: str) -> None:
+    """More seeds would not help."""
+    result = study_result(
+        state([[2.0, 2.01, 1.99], *[[3.0, 3.02, 3.0]] * others, [4.0, 4.02, 4.0]], elsewhere=others + 1)
+    )
+
+    assert (
+        describe_certainty(result) == f"{render_counted(others + 1, 'other setting')}: {said}1 measured on other rows"
+    )
+    assert describe_difference(result.settings[-1]).startswith("other rows: +2")
 
 
 @pytest.mark.parametrize(

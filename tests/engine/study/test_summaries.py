@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -54,6 +55,19 @@ def test_settings_are_compared_on_the_same_seeds() -> None:
     interval = raw[0].confidence_interval()
     assert (worse[0].low, worse[0].high) == pytest.approx((interval.low, interval.high))
     assert worse[1].verdict == "worse"
+
+
+@pytest.mark.parametrize("seeds", [[1, 2, 3], [4, 5, 6]])
+def test_values_on_other_rows_are_not_tested(seeds: list[int]) -> None:
+    """However clear the difference is; what is measured on the same rows is corrected for its own comparisons alone."""
+    values: dict[str, list[float | None]] = {"a": [1.0, 2.0, 3.1], "b": [1.5, 2.6, 3.4]}
+    other = [replace(each, rows="x") for each in outcomes({"c": [5.0, 6.1, 7.0], "d": [5.5]}, seeds)]
+    alone = compare_with_best(summarize_settings(outcomes(values), lower_is_better=True))
+
+    together = compare_with_best(summarize_settings([*outcomes(values), *other], lower_is_better=True))
+    assert together[:1] == alone
+    assert [(each.verdict, each.p_value, each.low) for each in together[1:]] == [("other rows", None, None)] * 2
+    assert together[1].difference == pytest.approx(4.0)
 
 
 def test_settings_without_common_seeds_are_compared_as_welch_has_it() -> None:

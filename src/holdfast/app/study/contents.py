@@ -11,24 +11,30 @@ from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.job.document import leaves
 from holdfast.core.job_file.job import Job
+from holdfast.core.study.study import StudyMetric
 from holdfast.core.study.trial import Trial
-from holdfast.engine.study.content import content_of, shape_of
+from holdfast.engine.study.content import content_of, rows_of, shape_of
 
 FUNCTION: Final = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 
 
-def trial_hashes(job: Job, trial: Trial, job_path: str) -> tuple[str, str]:
-    """Return the hash of a trial's content, and that of its shape.
+def trial_hashes(job: Job, trial: Trial, job_path: str, metric: StudyMetric) -> tuple[str, str, str]:
+    """Return the hash of a trial's content, that of its shape, and that of the rows that it is measured on.
 
     Args:
         job: The job of the trial.
         trial: The trial.
         job_path: The file that holds the job.
+        metric: What trials are compared by.
     """
     absolute = with_absolute_paths(job, job_path)
     digests = dict(_digests(absolute.model_dump(by_alias=True)))
     versions = {name: str(version) for name, version in stack_api().versions.items()}
-    return content_of(absolute, trial.values, digests, versions), shape_of(absolute, digests)
+    return (
+        content_of(absolute, trial.values, digests, versions),
+        shape_of(absolute, digests),
+        rows_of(absolute, metric, trial, digests),
+    )
 
 
 def _digests(values: dict[str, Any]) -> Iterator[tuple[str, str]]:

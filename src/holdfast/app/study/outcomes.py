@@ -128,7 +128,7 @@ def outcomes_of(
     for each in trials:
         alike = refused.get(each.shape)
         outcome = known.get(each.content) or unstarted.get(each.content) or alike or TrialOutcome(trial=each.trial)
-        outcomes.append(replace(outcome, trial=each.trial, content=each.content))
+        outcomes.append(replace(outcome, trial=each.trial, content=each.content, rows=each.rows))
     return outcomes
 
 

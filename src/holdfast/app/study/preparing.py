@@ -46,6 +46,7 @@ class PreparedTrial:
         target: What is checked.
         content: The hash of its content.
         shape: The hash of all that its rehearsal depends on.
+        rows: The hash of all that decides which rows its metric is measured on.
     """
 
     trial: Trial
@@ -53,6 +54,7 @@ class PreparedTrial:
     target: Target
     content: str
     shape: str
+    rows: str
 
 
 def prepare_trials(
@@ -171,8 +173,8 @@ def _prepare(file: StudyFile, trial: Trial, problems: "TrialProblems") -> Prepar
         for each in errors:
             problems.add(each, trial.number)
         return None
-    content, shape = trial_hashes(target.job, trial, target.document.path)
-    return PreparedTrial(trial=trial, job=target.job, target=target, content=content, shape=shape)
+    content, shape, rows = trial_hashes(target.job, trial, target.document.path, file.study.metric)
+    return PreparedTrial(trial=trial, job=target.job, target=target, content=content, shape=shape, rows=rows)
 
 
 def _require_price(file: StudyFile, job: Job) -> None:

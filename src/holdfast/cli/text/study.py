@@ -37,6 +37,8 @@ def _lines(result: StudyResult) -> Iterator[str]:
         yield f"  best: {style(spell_settings(result.best.settings), bold=True)}: {describe_best(result.best)}"
     if certainty := describe_certainty(result):
         yield f"  {certainty}"
+    if result.caveat:
+        yield f"  {style(result.caveat, fg='yellow')}"
     if any(each.mean is not None for each in result.settings):
         yield ""
         yield from _table(result)

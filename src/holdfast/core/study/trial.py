@@ -44,6 +44,7 @@ class TrialOutcome:
     Attributes:
         trial: The trial.
         content: The hash of its content; see `engine.study.content`.
+        rows: The hash of all that decides which rows its metric is measured on: values on other rows are not comparable.
         run: The run's name; empty if it has none.
         stage: The run's stage; None if it has not begun.
         value: The metric's value; None if it has none.
@@ -59,6 +60,7 @@ class TrialOutcome:
 
     trial: Trial
     content: str = ""
+    rows: str = ""
     run: str = ""
     stage: RunStage | None = None
     value: float | None = None

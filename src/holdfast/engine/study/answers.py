@@ -67,6 +67,7 @@ def study_result(state: StudyState) -> StudyResult:
         study=state.name,
         verdict=_verdict(state),
         because=state.because,
+        caveat=_caveat(state),
         metric=metric.name,
         direction="minimize" if metric.lower_is_better else "maximize",
         best=_best(summaries, metric, state.runs),
@@ -80,6 +81,17 @@ def study_result(state: StudyState) -> StudyResult:
         remaining=state.remaining,
         elapsed_s=round(sum(each.seconds for each in _distinct(state.outcomes)), 3),
         folder=state.folder,
+    )
+
+
+def _caveat(state: StudyState) -> str:
+    """Return why values cannot be compared; empty if they can."""
+    if len({each.rows for each in state.outcomes}) < 2:  # noqa: PLR2004 - two that differ
+        return ""
+    name = state.study.metric.name
+    return (
+        f"trials measure `{name}` on different rows, since their `dataset` or its seed differs: such values are not comparable. "
+        "A metric of `evaluate:` is measured on the same rows"
     )
 
 

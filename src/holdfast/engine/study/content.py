@@ -6,7 +6,10 @@ from numbers import Real
 from typing import Any, Final
 
 from holdfast.core.job_file.job import Job, job_values
+from holdfast.core.study.study import StudyMetric
+from holdfast.core.study.trial import Trial
 from holdfast.core.text.json_text import render_canonical
+from holdfast.engine.study.metric_checks import TRAINED, is_logged
 
 WITHOUT_EFFECT: Final = (
     *("name", "notify", "output", "track", "recover"),
@@ -28,6 +31,8 @@ NUMBERS: Final = (
     *("train.beta", "peft.lora_alpha"),
 )
 """Numbers of which a rehearsal sees no more than their kind and their sign: it takes a few steps, however many and however large they are."""
+OF_SPLIT: Final = ("path", "config", "eval_split", "map")
+"""Keys of a dataset that decide the rows of its evaluation split; what is trained on is another matter."""
 
 
 def content_of(job: Job, varied: Mapping[str, Any], digests: Mapping[str, str], versions: Mapping[str, str]) -> str:
@@ -50,6 +55,25 @@ def shape_of(job: Job, digests: Mapping[str, str]) -> str:
     for key in NUMBERS:
         kept = _changed(kept, key.split("."), _kind)
     return sha256(render_canonical(_with_digests(kept, digests)).encode()).hexdigest()
+
+
+def rows_of(job: Job, metric: StudyMetric, trial: Trial, digests: Mapping[str, str]) -> str:
+    """Return the hash of all that decides which rows a metric is measured on; empty if these are of `evaluate:`, the same for all trials.
+
+    The seeds of `seeds` do not count: every setting has each of them.
+
+    Args:
+        job: The job.
+        metric: The metric.
+        trial: The trial.
+        digests: Digests of the files that the job names, by the name in the job.
+    """
+    if not is_logged(metric):
+        return ""
+    has_split = job.dataset.eval_split is not None and metric.name != TRAINED
+    data = job.dataset.model_dump(by_alias=True, include={*OF_SPLIT} if has_split else None)
+    seed = None if has_split or trial.seed is not None or job.dataset.seed is not None else job.seed
+    return sha256(render_canonical([_with_digests(data, digests), seed]).encode()).hexdigest()
 
 
 def _kind(value: Any) -> Any:

@@ -14,6 +14,7 @@ COMPARISONS: Final[Mapping[str, str]] = {
     "worse": f"did worse (p < {LEVEL})",
     "within noise": "may be as good",
     "unknown": "cannot be compared",
+    "other rows": "measured on other rows",
 }
 """The verdicts on settings, in words."""
 
@@ -53,7 +54,7 @@ def describe_certainty(result: StudyResult) -> str:
     listed = [f"{verdicts[verdict]} {words}" for verdict, words in COMPARISONS.items() if verdicts[verdict]]
     if not listed:
         return ""
-    more = "" if verdicts["worse"] == verdicts.total() else "; more `seeds` would tell"
+    more = "; more `seeds` would tell" if verdicts["within noise"] + verdicts["unknown"] else ""
     return f"{render_counted(verdicts.total(), 'other setting')}: {', '.join(listed)}{more}"
 
 

@@ -92,6 +92,7 @@ class StudyPage:
     headline: str
     certainty: str
     because: str
+    caveat: str
     when: str
     figures: tuple[Figure, ...]
     plots: tuple[Plot, ...]
@@ -129,6 +130,7 @@ def make_study_page(result: StudyResult, curves: Sequence[StudyCurves], text: st
         headline=f"Best: {spell_settings(best.settings)}." if best else "No trial has a value yet.",
         certainty=describe_certainty(result),
         because=result.because,
+        caveat=result.caveat,
         when=datetime.fromtimestamp(now_s, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         figures=tuple(_figures(result)),
         plots=tuple(_plots(result, curves)),

@@ -16,7 +16,7 @@ from holdfast.engine.study.student import half_width, two_sided
 FEWEST: Final = 2
 """Seeds that an interval needs."""
 LEVEL: Final = 0.05
-Verdict = Literal["worse", "within noise", "unknown"]
+Verdict = Literal["worse", "within noise", "unknown", "other rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,11 @@ class SettingSummary:
         return tuple(each for each in self.outcomes if each.value is not None)
 
     @property
+    def rows(self) -> set[str]:
+        """What they are measured on, as hashes."""
+        return {each.rows for each in self.valued}
+
+    @property
     def values(self) -> list[float]:
         """Their values."""
         return [each.value for each in self.outcomes if each.value is not None]
@@ -58,7 +63,7 @@ class SettingDifference:
         low: The lower end of the 95 % interval of the difference; None if noise is not known.
         high: Its upper end.
         p_value: The probability of such a difference if there were none, by Holm for as many comparisons; None if noise is not known.
-        verdict: `unknown` if noise is not known.
+        verdict: `unknown` if noise is not known; `other rows` if it was measured on other rows than the best.
     """
 
     settings: Mapping[str, Any]
@@ -105,7 +110,7 @@ def _interval(center: float, values: Sequence[float]) -> tuple[float | None, flo
 
 
 def compare_with_best(summaries: Sequence[SettingSummary]) -> list[SettingDifference]:
-    """Return each setting that has a value beside the first of them, which is the best."""
+    """Return each setting that has a value beside the first of them, which is the best. Values on other rows are not tested."""
     if not summaries or summaries[0].mean is None:
         return []
     best, *others = [each for each in summaries if each.mean is not None]
@@ -114,6 +119,8 @@ def compare_with_best(summaries: Sequence[SettingSummary]) -> list[SettingDiffer
 
 def _difference(best: SettingSummary, other: SettingSummary) -> SettingDifference:
     difference = SettingDifference(settings=other.settings, difference=(other.mean or 0.0) - (best.mean or 0.0))
+    if best.rows != other.rows:
+        return replace(difference, verdict="other rows")
     pairs = _pairs(best, other)
     found = _paired(pairs) if len(pairs) >= FEWEST else _unpaired(best.values, other.values)
     if found is None:
