@@ -21,6 +21,7 @@ from holdfast.core.run.backends import capabilities_of
 from holdfast.core.run.event import RunStage
 from holdfast.core.study.study import Study
 from holdfast.core.study.trial import TrialOutcome
+from holdfast.core.text.numbers import is_count
 from holdfast.engine.study.headline import describe_remaining
 from holdfast.engine.study.spending import Spending, estimate_remaining, trial_seconds
 from holdfast.engine.units import render_counted
@@ -75,8 +76,10 @@ def estimate_study(
     count, first = len(left) + len(proposed), next(chain(left, proposed), None)
     if first is None:
         return estimate_remaining(0, 0, 0, study.parallel, None, None, because="")
-    ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
-    seconds, because = trial_seconds(ended), f"the {render_counted(len(ended), 'ended trial')}"
+    ended = [each for each in outcomes if each.stage is RunStage.SUCCEEDED]
+    steps = (each.job.train.get("max_steps") for each in (*left, *proposed))
+    seconds = trial_seconds(ended, (each if is_count(each) else None for each in steps))
+    because = f"the {render_counted(len(ended), 'ended trial')}"
     if seconds is None:
         seconds, because = _planned(first.target, prices.hub)
     permitted, price = spending.permitted(study.budget, count), prices(first.job)

@@ -19,6 +19,7 @@ from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.spending import ran_s
 from holdfast.engine.study.measuring import metric_value
+from holdfast.engine.study.spending import stepped_s
 
 UNKNOWN = "the cause is not known"
 
@@ -155,6 +156,7 @@ def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
         stage=state.stage,
         metrics=current.metrics if current else {},
         seconds=ran_s(state, run.counted_until_s(state)),
+        stepped_s=stepped_s(found.events),
         is_refused=bool(state.refused_by),
         pruned=state.because if state.stage is RunStage.CANCELLED and state.stop is Stopper.STUDY else "",
         steps=current.steps if current else 0,

@@ -50,6 +50,7 @@ class TrialOutcome:
         value: The metric's value; None if it has none.
         metrics: The newest value of each metric that was logged.
         seconds: The total time of its attempts.
+        stepped_s: How long of that its steps took; 0 if that is not known.
         name: The class of its failure; empty if it has not failed, or the cause is not known.
         because: Why it failed; empty if it has not.
         fix: What to do about that.
@@ -66,6 +67,7 @@ class TrialOutcome:
     value: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     seconds: float = 0.0
+    stepped_s: float = 0.0
     name: str = ""
     because: str = ""
     fix: str = ""

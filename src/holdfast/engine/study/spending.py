@@ -1,14 +1,17 @@
 """What a study has used of its budget, and what is left to run."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Final
 
 from holdfast.core.job_file.job import Job
 from holdfast.core.plan.estimate import Interval
+from holdfast.core.run.event import Event, Reported
+from holdfast.core.run.training_event import StepDone, TrainingStarted
 from holdfast.core.study.study import StudyBudget
+from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.units import render_counted, render_duration
 from holdfast.results.study import StudyEstimate
 
@@ -103,13 +106,45 @@ def estimate_remaining(  # noqa: PLR0913 - each is a fact of its own
     )
 
 
-def trial_seconds(seconds: Sequence[float]) -> Interval | None:
-    """Return how long a trial takes, by those that have ended: the mean, and twice its spread to each side; None if none has."""
-    if not seconds:
+def stepped_s(events: Iterable[Event]) -> float:
+    """Return how long the steps of a run's attempts took, by the clock of the training: without start-up, and without what follows the last step."""
+    spans: dict[int, tuple[float, float]] = {}
+    for event in events:
+        said = event.training_event if isinstance(event, Reported) else None
+        if isinstance(event, Reported) and said and said.at is not None:
+            if isinstance(said, TrainingStarted):
+                spans[event.attempt] = (said.at, said.at)
+            elif isinstance(said, StepDone) and event.attempt in spans:
+                spans[event.attempt] = (spans[event.attempt][0], said.at)
+    return sum(max(0.0, end - begin) for begin, end in spans.values())
+
+
+def trial_seconds(ended: Sequence[TrialOutcome], steps: Iterable[int | None]) -> Interval | None:
+    """Return how long a trial takes, by those that have ended; None if none has.
+
+    This is the mean, and twice the spread to each side, but no less than the quickest took. Only the time of their steps is scaled to other steps.
+
+    Args:
+        ended: The trials that have ended.
+        steps: How many steps the others have; None of one that does not say.
+    """
+    if not ended:
         return None
+    intervals = [_interval([_scaled_s(each, wanted) for each in ended]) for wanted in {*steps}]
+    middle = fmean(each.value for each in intervals)
+    return Interval(middle, min(each.low for each in intervals), max(each.high for each in intervals))
+
+
+def _scaled_s(ended: TrialOutcome, steps: int | None) -> float:
+    """Return how long a trial would have taken with so many steps."""
+    factor = steps / ended.steps if steps and ended.steps else 1.0
+    return ended.seconds + min(ended.stepped_s, ended.seconds) * (factor - 1)
+
+
+def _interval(seconds: Sequence[float]) -> Interval:
     mean = fmean(seconds)
     spread = stdev(seconds) if len(seconds) >= FEWEST else mean / 2
-    return Interval(mean, max(0.0, mean - 2 * spread), mean + 2 * spread)
+    return Interval(mean, max(min(seconds), mean - 2 * spread), mean + 2 * spread)
 
 
 def _rounded(value: float | None) -> float | None:
