@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
+from itertools import count as count_from
 from typing import Any, Final
 
 from holdfast.core.errors import GroupedError, JobError, Spot
@@ -44,7 +45,7 @@ def expand_trials(study: Study, document: Document, proposed: Sequence[Mapping[s
         GroupedError: Of a JobError: there are none, too many, or the conditions leave too few to draw.
     """
     _require_few(study, document)
-    _require_one_seed(study, document)
+    _require_distinct_seeds(study, document)
     distinct: dict[str, SourcedSettings] = {}
     for each in chain(_all_settings(study, document), _searched(study, proposed)):
         distinct.setdefault(render_canonical(each.values), each)
@@ -76,7 +77,7 @@ def extreme_trials(study: Study) -> list[Trial]:
 
 
 def _numbered(study: Study, settings: Iterable[SourcedSettings], first: int) -> list[Trial]:
-    seeds: list[int | None] = [*dict.fromkeys(study.seeds)] or [None]
+    seeds: list[int | None] = [*study.seeds] or [None]
     return [
         Trial(number=number, settings=each.values, seed=seed, sources={**each.sources, SEED_KEY: ("seeds",)})
         for number, (each, seed) in enumerate(product(settings, seeds), start=first)
@@ -168,14 +169,20 @@ def _require_few(study: Study, document: Document) -> None:
         raise _refusal(document, ("grid",), what, "vary less, or draw settings with `random`")
 
 
-def _require_one_seed(study: Study, document: Document) -> None:
-    """Refuse a study that varies the job's seed in two ways.
+def _require_distinct_seeds(study: Study, document: Document) -> None:
+    """Refuse a study that varies the job's seed in two ways, or lists a seed twice: that would be no second value.
 
     Raises:
         GroupedError: It does.
     """
     if study.seeds and SEED_KEY in varied_values(study):
         raise _refusal(document, ("seeds",), "the seed is given twice: by `seeds`, and as a setting", "keep `seeds`")
+    first = {seed: at for at, seed in reversed([*enumerate(study.seeds)])}
+    for at, seed in enumerate(study.seeds):
+        if first[seed] != at:
+            what = f"`seeds` lists {seed} twice: the same seed gives the same value, and tells nothing of noise"
+            other = next(number for number in count_from(1) if number not in first)
+            raise _refusal(document, ("seeds", at), what, f"write another one, such as {other}")
 
 
 def _refusal(document: Document, key: Key, what: str, fix: str) -> GroupedError:
