@@ -18,7 +18,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
 from holdfast.app.study.reading import read_study
-from holdfast.core.study.trial import TrialOutcome
+from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.rehearse import RehearseResult
 from tests.helpers.quick_training import (
@@ -181,8 +181,8 @@ def test_a_budget_of_trials_ends_the_study(quick: QuickStudy) -> None:
     assert run(quick)["verdict"] == "limited"
     quick.write(seeds=[1, 2, 3], budget={"trials": 1})
     told = "the budget of 1 trial is used up: 2 have ended, those before it was set included"
-    for looked in ({"dry_run": True}, {"show": True}, {}):
-        answer = run(quick, **looked)
+    for option in ({"dry_run": True}, {"show": True}, {}):
+        answer = run(quick, **option)
         assert (answer["verdict"], answer["because"], answer["remaining"]["permitted"]) == ("limited", told, 0)
     quick.write(seeds=[*range(1, 8)], budget={"trials": 4}, parallel=2)
     looked = run(quick, dry_run=True)
@@ -265,6 +265,26 @@ class Stopping(NullStudyObserver):
 
     def take(self) -> Order | None:
         return self.orders.pop() if self.orders else None
+
+
+class Reading(NullStudyObserver):
+    """Reads the table when a trial starts."""
+
+    def __init__(self, table: Path) -> None:
+        self.table, self.succeeded = table, list[int]()
+
+    def on_started(self, trial: Trial, run: str, *, continued: bool) -> None:
+        del trial, run, continued
+        self.succeeded.append(self.table.read_text().count("succeeded") if self.table.exists() else 0)
+
+
+def test_the_table_has_each_trial_as_soon_as_it_has_ended(quick: QuickStudy) -> None:
+    """Also while others run, and after earlier starts."""
+    table = quick.runs / "studies" / "study" / "results.csv"
+    for seeds, at_starts in (([1, 2], [0, 1]), ([1, 2, 3], [2])):
+        quick.write(seeds=seeds)
+        run(quick, observer=(reading := Reading(table)))
+        assert reading.succeeded == at_starts
 
 
 def test_a_stop_leaves_what_has_not_begun_to_the_next_start(quick: QuickStudy) -> None:

@@ -12,7 +12,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import GroupedError
 from holdfast.core.job.document import Document
-from holdfast.core.study.study import parse_study
+from holdfast.core.study.study import RandomTrials, parse_study
 from holdfast.core.study.trial import Trial
 from holdfast.core.text.json_text import render_canonical
 from holdfast.engine.study import expansion
@@ -153,9 +153,12 @@ def test_conditions_that_leave_nothing_to_draw_are_told_soon(
 ) -> None:
     """After as many draws, whatever the count; where one in five hundred fits, all are found."""
     draws = list[int]()
-    monkeypatch.setattr(
-        expansion, "draw_settings", lambda drawn, number: draws.append(number) or draw_settings(drawn, number)
-    )
+
+    def draw(drawn: RandomTrials, number: int) -> dict[str, Any]:
+        draws.append(number)
+        return draw_settings(drawn, number)
+
+    monkeypatch.setattr(expansion, "draw_settings", draw)
     values = {"peft.r": {"integers": [1, 9]}, "train.seed": {"integers": [1, 1_000_000]}}
     asked = {"count": count, "values": values}
     if left:

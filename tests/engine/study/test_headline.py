@@ -10,7 +10,7 @@ from holdfast.core.study.study import Study
 from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.headline import describe_certainty, describe_difference, describe_remaining
-from holdfast.engine.study.spending import estimate_remaining
+from holdfast.engine.study.spending import NOTHING_LEFT, estimate_remaining
 from holdfast.engine.units import render_counted
 
 
@@ -37,8 +37,7 @@ def state(values: Sequence[list[float]], elsewhere: int | None = None) -> StudyS
         )
         for trial, value in zip(trials, [value for each in values for value in each], strict=True)
     ]
-    remaining = estimate_remaining(0, 0, 0, 1, None, None, because="")
-    return StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, runs="r", folder="f")
+    return StudyState(name="s", study=study, outcomes=outcomes, remaining=NOTHING_LEFT, runs="r", folder="f")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from holdfast.core.study.trial import Trial, TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.page import render_study
 from holdfast.engine.study.setting_charts import parallel_plot, scatter_plots
-from holdfast.engine.study.spending import estimate_remaining
+from holdfast.engine.study.spending import NOTHING_LEFT
 from holdfast.results.study import StudyResult
 
 
@@ -29,9 +29,10 @@ def result_of(settings: list[dict[str, Any]], values: list[float | None]) -> Stu
         )
         for number, (each, value) in enumerate(zip(settings, values, strict=True), start=1)
     ]
-    remaining = estimate_remaining(0, 0, 0, 1, None, None, because="")
     return study_result(
-        StudyState(name="s", study=study, outcomes=outcomes, remaining=remaining, proposals=0, runs="runs", folder="f")
+        StudyState(
+            name="s", study=study, outcomes=outcomes, remaining=NOTHING_LEFT, proposals=0, runs="runs", folder="f"
+        )
     )
 
 

@@ -39,7 +39,7 @@ def test_more_steps_take_longer(factor: int) -> None:
     assert longer is not None
     assert longer.value == pytest.approx(11 + 20 * factor)
     assert both is not None
-    assert (both.low, both.high) == (pytest.approx(30), longer.high)
+    assert (both.low, both.high) == pytest.approx((30, longer.high))
 
 
 def test_alike_trials_have_a_narrow_estimate() -> None:

@@ -23,7 +23,7 @@ from holdfast.core.study.study import Study
 from holdfast.core.study.trial import TrialOutcome
 from holdfast.core.text.numbers import is_count
 from holdfast.engine.study.headline import describe_remaining
-from holdfast.engine.study.spending import Spending, estimate_remaining, trial_seconds
+from holdfast.engine.study.spending import NOTHING_LEFT, Spending, estimate_remaining, trial_seconds
 from holdfast.engine.units import render_counted
 from holdfast.results.study import StudyEstimate
 
@@ -75,7 +75,7 @@ def estimate_study(
     shapes = {each.shape for each in left}
     count, first = len(left) + len(proposed), next(chain(left, proposed), None)
     if first is None:
-        return estimate_remaining(0, 0, 0, study.parallel, None, None, because="")
+        return NOTHING_LEFT
     ended = [each for each in outcomes if each.stage is RunStage.SUCCEEDED]
     steps = (each.job.train.get("max_steps") for each in (*left, *proposed))
     seconds = trial_seconds(ended, (each if is_count(each) else None for each in steps))

@@ -98,8 +98,8 @@ def read_study(path: str) -> StudyFile:
     except (UsageError, ExceptionGroup) as error:
         errors += flatten(error)
     try:
-        unconditional = {"where": [], "unless": []} if errors else {}
-        trials = expand_trials(study.model_copy(update=unconditional), document)
+        usable = study.model_copy(update={"where": [], "unless": []}) if errors else study
+        trials = expand_trials(usable, document)
     except GroupedError as error:
         errors += flatten(error)
     if errors or job is None:

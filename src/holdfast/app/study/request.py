@@ -1,6 +1,7 @@
 """A study that was read, and how it is to be run."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from holdfast.app.study.reading import StudyFile
 from holdfast.app.study.removing import empty_trials
 from holdfast.app.study.running import StudyRunner
 from holdfast.app.study.searching import TrialSearch, count_proposals, with_proposals
-from holdfast.app.study.writing import write_study
+from holdfast.app.study.writing import write_study, write_table
+from holdfast.core.errors import LedgerError
 from holdfast.core.study.trial import TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.expansion import extreme_trials
 from holdfast.engine.study.keeping import trials_to_empty
 from holdfast.engine.study.pruning import Pruner
-from holdfast.engine.study.spending import Spending
+from holdfast.engine.study.spending import NOTHING_LEFT, Spending
 from holdfast.results.study import StudyEstimate, StudyResult
 
 
@@ -101,7 +103,7 @@ class StudyRequest:
         return study_result(replace(state, started=started, because=because, is_limited=bool(because)))
 
     def run(self, folder: Path) -> StudyResult:
-        """Run what has still to run, and return the result; its table and its report are written at the end."""
+        """Run what has still to run, and return the result. Its table is written after each trial, its report at the end."""
         found = self.found()
         waiting = self.waiting(found)
         self.check([each for each in waiting if each.content not in found])
@@ -116,7 +118,7 @@ class StudyRequest:
             pruner=Pruner(pruning, self.file.study.metric) if pruning else None,
         )
         search = self._search(folder)
-        runner.on_ended = lambda: self._with_tried(search).remove_worse()
+        runner.on_ended = lambda: self._with_tried(search).note_ended(folder)
         runner.know_shapes(self.trials, found, outcomes)
         runner.know_evaluations(found)
         unstarted = runner.run(TrialQueue(waiting, search))
@@ -126,6 +128,13 @@ class StudyRequest:
     def _with_tried(self, search: TrialSearch | None) -> "StudyRequest":
         """Return the request with the trials that the search has proposed, too."""
         return replace(self, trials=search.trials) if search else self
+
+    def note_ended(self, folder: Path) -> None:
+        """Write the table anew after a trial has ended, and remove what the study does not keep."""
+        outcomes = outcomes_of(self.trials, self.found(), self.file.study.metric)
+        with suppress(LedgerError):  # if the disk is full, the end of the study says so
+            write_table(folder, study_result(self._state(outcomes, NOTHING_LEFT)))
+        self.remove_worse()
 
     def remove_worse(self) -> None:
         """Remove the checkpoints, models and exports of trials that are not among the best, if the study says so."""

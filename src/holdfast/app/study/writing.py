@@ -46,10 +46,19 @@ def write_study(folder: Path, file: StudyFile, result: StudyResult, found: Mappi
     curves = [each for trial in result.trials if (each := _curves(trial.content, trial.number, file, found))]
     write_study_file(folder, SOURCE, json.dumps({"path": str(Path(file.path).absolute())}))
     write_study_file(folder, COPY, file.document.text)
-    write_study_file(folder, TABLE, render_table([*table_rows(result)]))
+    write_table(folder, result)
     write_study_file(folder, RESULT, json.dumps(to_json(result), indent=1))
     page = render_study(result, curves, file.document.text, SystemClock().now_s())
     write_study_file(folder, REPORT, page)
+
+
+def write_table(folder: Path, result: StudyResult) -> None:
+    """Write the row of each trial.
+
+    Raises:
+        LedgerError: It cannot be written.
+    """
+    write_study_file(folder, TABLE, render_table([*table_rows(result)]))
 
 
 def _curves(content: str, number: int, file: StudyFile, found: Mapping[str, TrialRun]) -> StudyCurves | None:

@@ -149,3 +149,6 @@ def _interval(seconds: Sequence[float]) -> Interval:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
+
+
+NOTHING_LEFT: Final = estimate_remaining(0, 0, 0, 1, None, None, because="")
