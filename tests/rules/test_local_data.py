@@ -430,3 +430,28 @@ def test_a_folder_is_judged_alike_with_the_hub_and_without(place: Path) -> None:
 
     assert online == offline
     assert "MOD108" in codes_of(holdfast.check("train.py", offline=True), "train.py")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [('{"text": "a"}\n{"text": "b', "DAT102"), ("", "DAT102"), ('{"text": "a"}\n' * 400 + "nonsense\n", "DAT201")],
+)
+def test_data_that_cannot_be_read_is_told_once(content: str, told: str) -> None:
+    """Two rules read it; that of all rows alone sees what is far from the beginning."""
+    Path("data/broken.jsonl").write_text(content)
+    Path("job.yaml").write_text("method: sft\nmodel: ./models/chat\ndataset: data/broken.jsonl\n")
+
+    findings = holdfast.check("job.yaml", offline=True)["targets"][0]["findings"]
+    messages = [each["message"] for each in findings]
+    assert len(set(messages)) == len(messages)
+    assert told in [each["code"] for each in findings]
+
+
+@pytest.mark.parametrize(("weights", "lacking"), [((3, 1), "data/chat.jsonl"), ((1, 3), "data/pref.jsonl")])
+def test_a_dataset_of_a_mixture_that_lacks_rows_is_named(weights: tuple[int, int], lacking: str) -> None:
+    mix = f"[{{path: data/pref.jsonl, weight: {weights[1]}}}]"
+    dataset = f"{{path: data/chat.jsonl, weight: {weights[0]}, rows: 7, mix: {mix}}}"
+    Path("job.yaml").write_text(f"method: sft\nmodel: ./models/chat\ndataset: {dataset}\n")
+
+    findings = holdfast.check("job.yaml", offline=True, select="DAT131")["targets"][0]["findings"]
+    assert [each["message"].partition(",")[0] for each in findings] == [f"{lacking} has 4 rows"]

@@ -95,7 +95,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     """
     for key in REMADE.get(job.kind, PREPARING):
         if job.get(key, None) is not None:
-            raise MissingFactError(key, "what the columns are after it is not known before the job runs")
+            raise MissingFactError(key, f"what the columns are after `{key}` is not known before the job runs")
     train, evaluated = PARTS.get(job.kind, PROGRAM)
     if job.get(train, None) is None:
         return {}

@@ -72,13 +72,18 @@ def _lacking_rows(job: Document, dataset: Dataset, weights: list[float]) -> Iter
         key = "dataset" if at == 0 else f"{MIX}.{at - 1}"
         if count == 0:
             yield Finding(
-                key, f"of {wanted} rows in proportion to the weights, it would give none: its weight is {weights[at]:g}"
+                key,
+                f"of {wanted} rows in proportion to the weights, {_path_of(job, at)} would give none: its weight is {weights[at]:g}",
             )
         elif part and part.rows is not None and part.rows < count:
-            message = (
-                f"it has {part.rows} rows, and its part of {wanted} would be {count}: lower its weight, or `{ROWS}`"
-            )
+            message = f"{_path_of(job, at)} has {part.rows} rows, and its part of {wanted} would be {count}: lower its weight, or `{ROWS}`"
             yield Finding(key, message)
+
+
+def _path_of(job: Document, at: int) -> str:
+    """Return the path of a dataset of a mixture, by its place in it."""
+    each = [job.get("dataset", None), *job.get(MIX, [])][at]
+    return str(each.get("path") if isinstance(each, dict) else each)
 
 
 def _weight_of(each: object) -> float:

@@ -59,7 +59,7 @@ def _require_plain(job: Document) -> None:
     keys = ("dataset.map", *REMADE) if job.kind == "job" else REMADE  # a script's columns are those after its `map`
     for key in keys:
         if job.get(key, None):
-            raise MissingFactError(key, "what the columns are after it is not known before the job runs")
+            raise MissingFactError(key, f"what the columns are after `{key}` is not known before the job runs")
 
 
 JOB = """

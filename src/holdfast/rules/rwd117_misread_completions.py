@@ -99,7 +99,7 @@ def _passed(job: Document, types: Mapping[str, Type] | Unknown) -> str:
     """
     for key in (*REMADE, "dataset.map") if job.kind == "job" else REMADE:
         if job.get(key, None):
-            raise MissingFactError(key, "what the completions are after it is not known before the job runs")
+            raise MissingFactError(key, f"what the completions are after `{key}` is not known before the job runs")
     if isinstance(types, Unknown):
         raise MissingFactError("columns", types.because)
     kind = types.get(PROMPT)

@@ -151,11 +151,19 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
         standing += _find_unused(target, rules, checked, passed)
     return replace(
         checked,
-        findings=tuple(sorted(standing, key=_position)),
+        findings=tuple(_distinct(sorted(standing, key=_position))),
         suppressed=tuple(passed),
         can_place=target.can_place,
         path=request.path,
     )
+
+
+def _distinct(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Return findings without those that say what one before them says of the same place: data that cannot be read concerns two rules."""
+    distinct: dict[tuple[str, str], Finding] = {}
+    for each in findings:
+        distinct.setdefault((each.message, str(each.place)), each)
+    return distinct.values()
 
 
 def _has_rows(target: Target, request: TargetRequest) -> bool:

@@ -34,7 +34,7 @@ def require_rows_as_read(job: Document) -> None:
     """
     for key in REWRITTEN:
         if job.get(key, None) is not None:
-            raise MissingFactError(key, "what the rows are after it is not known before the job runs")
+            raise MissingFactError(key, f"what the rows are after `{key}` is not known before the job runs")
 
 
 def rows_phrase(scan: Scan, marked: DamagedRows, what: str) -> str:

@@ -7,6 +7,8 @@ from holdfast.engine.units import render_counted
 
 MOST_STRATA = 8
 """Values of a column that are listed."""
+MOST_OF_PART = 3
+"""Those that are listed of each dataset of a mixture."""
 
 
 def describe_rows(account: Mapping[str, Any]) -> str:
@@ -41,17 +43,21 @@ def describe_preparation(
 
 
 def _describe_part(part: Mapping[str, Any]) -> str:
-    """Return what a mixture has of one dataset."""
-    strata = f", {_list_strata(part)}" if part.get("strata") else ""
+    """Return what a mixture has of one dataset.
+
+    >>> _describe_part({"dataset": "a.jsonl", "rows": 60, "of": 120, "strata": {"1": 15, "2": 15, "3": 15, "4": 15}})
+    'a.jsonl 60 of 120, 1 15, 2 15, 3 15, 1 more'
+    """
+    strata = f", {_list_strata(part, MOST_OF_PART)}" if part.get("strata") else ""
     return f"{part.get('dataset')} {part.get('rows')} of {part.get('of')}{strata}"
 
 
-def _list_strata(account: Mapping[str, Any]) -> str:
-    return ", ".join(_strata(account.get("strata", {})))
+def _list_strata(account: Mapping[str, Any], most: int = MOST_STRATA) -> str:
+    return ", ".join(_strata(account.get("strata", {}), most))
 
 
-def _strata(counts: Mapping[str, int]) -> Iterator[str]:
+def _strata(counts: Mapping[str, int], most: int) -> Iterator[str]:
     listed = list(counts.items())
-    yield from (f"{name} {count}" for name, count in listed[:MOST_STRATA])
-    if listed[MOST_STRATA:]:
-        yield f"{len(listed) - MOST_STRATA} more"
+    yield from (f"{name} {count}" for name, count in listed[:most])
+    if listed[most:]:
+        yield f"{len(listed) - most} more"
