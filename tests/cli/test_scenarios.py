@@ -97,3 +97,17 @@ def test_the_trials_of_a_study_may_be_for_different_things() -> None:
     scenarios = [study.target_of(trial).scenario for trial in study.trials]
     assert [each.name for each in scenarios if each] == ["demo", "cheap"]
     assert job_target(study.job, ()).scenario
+
+
+@pytest.mark.parametrize(
+    ("scenario", "own", "other"),
+    [("cheap", "save_steps: 4", "early_stopping"), ("demo", "num_train_epochs: 2", "train.max_steps")],
+)
+def test_a_key_that_depends_on_one_of_yours_is_left_to_you(scenario: str, own: str, other: str) -> None:
+    """With the reason, not only that it is not set."""
+    data = "dataset: {path: builtin:stdlib-docstrings, eval_fraction: 0.1}"
+    Path("job.yaml").write_text(f"method: sft\nmodel: builtin:tiny-chat\n{data}\ntrain: {{{own}}}\n")
+
+    shown = " ".join(type_line("check", "job.yaml", "--for", scenario, "--offline").output.split())
+    assert "kept: yours, and" in shown
+    assert f"`{other}`, which depends on it, is left to you" in shown

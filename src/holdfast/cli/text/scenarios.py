@@ -32,5 +32,5 @@ def render_scenario(path: str, scenario: ScenarioChoices) -> str:
 def _instead(kept: KeptSetting) -> str:
     """Return what the scenario would have set, if that is another value."""
     if kept.other_key:
-        return f", so `{kept.other_key}` is not set"
+        return f", and `{kept.other_key}`, which depends on it, is left to you"
     return "" if kept.value == kept.instead_of else f", instead of {render_inline_yaml(kept.instead_of)}"
