@@ -436,7 +436,10 @@ def test_what_a_job_s_map_keeps_from_being_judged_is_said(here: Path, capsys: py
     run_command(["inspect", "job.yaml"])
 
     told = capsys.readouterr().out
-    assert "DAT214 skipped: needs dataset.map (what the rows are after `dataset.map` is not known before the job runs)" in told
+    assert (
+        "DAT214 skipped: needs dataset.map (what the rows are after `dataset.map` is not known before the job runs)"
+        in told
+    )
     assert "tokens not known: `own.py:asked` rewrites the rows first, and is not run here" in told
     assert told.endswith("1 rule skipped; no other row problems found; tokens not counted\n")
 

@@ -124,7 +124,7 @@ def test_a_function_that_fails_leaves_what_was_there(save: Save, tmp_path: Path)
     prepared = inspect("kept", offline=True).prepared
     assert prepared is not None
     assert prepared.changed == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert sorted({path.name for path in tmp_path.iterdir()} - {"__pycache__"}) == [
         "job.yaml",
         "kept",
         "prepare.py",
