@@ -145,3 +145,22 @@ def test_the_logs_of_an_attempt_without_output_say_so(tmp_path: Path, capsys: py
 
     assert run_command(["logs", NAME, "--runs", str(tmp_path)]) == 0
     assert capsys.readouterr() == ("", f"attempt 1 of {NAME} has written no output\n")
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"sums-\xed\xa0\x80", "é".encode("latin-1")])
+def test_a_folder_whose_name_is_no_text_is_named_and_passed_over(tmp_path: Path, name: bytes) -> None:
+    """It stops neither the list of runs nor any other run, whether the index was there before it or not."""
+    begin(tmp_path)
+    journal = (tmp_path / NAME / "ledger.jsonl").read_bytes()
+    other = tmp_path / os.fsdecode(name)
+    other.mkdir()
+    (other / "ledger.jsonl").write_bytes(journal)
+
+    for has_index in (True, False):
+        for path in () if has_index else [*tmp_path.glob("ledger.sqlite*")]:
+            path.unlink()
+        listed = holdfast.runs(runs=tmp_path)
+        assert [run["run"] for run in listed["runs"]] == [NAME]
+        assert [run["fix"] for run in listed["unreadable"]] == ["rename the folder"]
+        json.dumps(listed).encode()
+        assert holdfast.show(NAME, runs=tmp_path)["run"] == NAME

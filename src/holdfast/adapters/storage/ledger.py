@@ -170,14 +170,19 @@ class Ledger:
         with self._translated():
             return self._retried(select)
 
+    def misnamed(self) -> list[Path]:
+        """Return the folders with a journal whose names are no UTF-8. They are passed over: no index and no result can name them."""
+        return sorted(path.parent for path in self._folder.glob(f"*/{JOURNAL}") if not _is_utf8(path.parent.name))
+
     def _journaled(self) -> list[str]:
         """Return the runs that have a journal."""
-        return sorted(path.parent.name for path in self._folder.glob(f"*/{JOURNAL}"))
+        names = (path.parent.name for path in self._folder.glob(f"*/{JOURNAL}"))
+        return sorted(filter(_is_utf8, names))
 
     def _unindexed(self) -> list[str]:
         """Return the runs that the index does not have. Of the others it has the first event, however far it is behind."""
         known = {run for (run,) in self._connection().execute("SELECT run FROM runs")}
-        names = {path.name for path in self._folder.iterdir()}
+        names = {path.name for path in self._folder.iterdir() if _is_utf8(path.name)}
         return [run for run in sorted(names - known) if (self._folder / run / JOURNAL).is_file()]
 
     def _append(self, run: str, lines: list[str]) -> None:
@@ -348,6 +353,15 @@ def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
     kept = len(list(journal.read()))
     journal.append([_spell(kind, parse_json(fields)) for kind, fields in rows[kept:]])
     database.execute("UPDATE runs SET bytes = ? WHERE run = ?", (journal.size, run))
+
+
+def _is_utf8(name: str) -> bool:
+    """True of a file's name that is text; Linux allows any bytes.
+
+    >>> _is_utf8("é"), _is_utf8(os.fsdecode(bytes([255])))
+    (True, False)
+    """
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _inode(path: Path) -> int:

@@ -1,5 +1,6 @@
 """Listing runs: those of a runs folder, or what holdfast has in the account of a backend."""
 
+import os
 from pathlib import Path
 
 from msgspec import structs
@@ -58,7 +59,14 @@ def runs(
             continue
         if (base / name).is_dir() or not state.stage.ended:  # a user deletes an ended run by deleting its folder
             found.append(_listed(name, base / name, state))
+    unreadable += map(_misnamed, ledger.misnamed())
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
+
+
+def _misnamed(folder: Path) -> UnreadableRun:
+    """Return a folder whose name is no text, with its bytes spelt out."""
+    name, where = (os.fsencode(path).decode(errors="backslashreplace") for path in (folder.name, folder))
+    return UnreadableRun(run=name, because="its folder's name is not UTF-8", where=where, fix="rename the folder")
 
 
 def _listed(name: str, folder: Path, recorded: RunState) -> RunResult:
