@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.storage.index_errors import fix_of
 from holdfast.adapters.storage.journal import JOURNAL
-from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger, _fix
+from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger
 from holdfast.core.errors import LedgerError
 from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Starting, Stopper, StopRequested
 from holdfast.core.run.requested_job import RequestedJob
@@ -269,6 +270,49 @@ def test_a_damaged_row_is_read_from_its_journal(tmp_path: Path, column: str, val
     assert rows_of(Ledger(tmp_path)) == before
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_an_index_with_flipped_bytes_is_made_anew_or_read(tmp_path: Path, seed: int) -> None:
+    """SQLite's own message may have the damaged bytes; whatever it says, each run can be read and written."""
+    before, chance = fill(tmp_path), random.Random(seed)
+    index = tmp_path / "ledger.sqlite"
+    sqlite3.connect(index).execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    whole = index.read_bytes()
+    schema = whole.find(b"CREATE TABLE events")
+    for place in [schema + 20, *(chance.randrange(len(whole)) for _ in range(12))]:
+        delete_all(index)
+        index.write_bytes(whole[:place] + bytes([0xBE if place < 4096 else chance.randrange(256)]) + whole[place + 1 :])
+        ledger = Ledger(tmp_path)
+        assert set(ledger.runs()) <= set(before)
+        ledger.append("a", [step(1)])
+        before["a"].append(step(1))
+
+
+@pytest.mark.parametrize("value", ["'x'", "x'ff'", "-1", "1.5", str((1 << 63) - 1)])
+@pytest.mark.parametrize("column", ["runs SET bytes", "events SET number"])
+def test_an_index_with_a_value_of_nobody_is_made_anew(tmp_path: Path, column: str, value: str) -> None:
+    """A number of bytes or of events that no journal has."""
+    before = fill(tmp_path)
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as database:
+        database.execute("DELETE FROM events WHERE run = 'c' AND number > 1")
+        database.execute(f"UPDATE {column} = {value} WHERE run = 'c'")  # noqa: S608 - ours
+
+    ledger = Ledger(tmp_path)
+    ledger.append("c", [step(9)])
+    assert rows_of(ledger) == before | {"c": [*before["c"], step(9)]}
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_an_index_that_is_no_file_is_said(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """The way out is to move it away."""
+    fill(tmp_path)
+    delete_all(tmp_path / "ledger.sqlite")
+    make(tmp_path / "ledger.sqlite")
+
+    with pytest.raises(LedgerError) as error:
+        Ledger(tmp_path).runs()
+    assert "move it away" in error.value.fix
+
+
 @pytest.mark.parametrize(
     "line", ["{bad json", '{"kind": "of another year", "fields": {"at_s": 1}}', "[]", '{"kind": "polled"}', "\0\0"]
 )
@@ -396,4 +440,4 @@ def test_each_failure_of_the_ledger_has_a_way_out(code: int | None, fix: str) ->
     error = sqlite3.OperationalError("an error")
     if code is not None:
         error.sqlite_errorcode = code
-    assert _fix(error) == fix
+    assert fix_of(error) == fix

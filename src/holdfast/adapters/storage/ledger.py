@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from weakref import finalize
 
 from holdfast.adapters.secrets import environment_secrets
+from holdfast.adapters.storage.index_errors import DamagedIndexError, fix_of, is_damage
 from holdfast.adapters.storage.journal import JOURNAL, Journal
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.adapters.storage.private_files import open_private
@@ -48,9 +49,8 @@ PROSE: Final = ("because", "text", "fix")
 BUSY_TIMEOUT_S: Final = 120.0
 BESIDE: Final = ("", "-wal", "-shm")
 """Endings of the files that SQLite keeps for one database."""
-DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-NO_SPACE: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
-LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+FEW: Final = 1 << 60
+"""More bytes and events than a journal has."""
 LOG: Final = logging.getLogger("holdfast")
 
 T = TypeVar("T")
@@ -230,6 +230,8 @@ class Ledger:
             return self._fill(sqlite3.connect(":memory:", isolation_level=None)), 0
         if not self._path.exists():
             self._make()
+        if not self._path.is_file():
+            raise LedgerError("ledger.sqlite is not a file", where=str(self._path), fix="move it away: it is made anew")
         inode = _inode(self._path)
         # One thread at a time uses it; the one that lets go of it last may be another.
         database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
@@ -278,8 +280,10 @@ class Ledger:
         try:
             return work()
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
+        except UnicodeDecodeError:  # SQLite's own message has the damaged bytes
+            pass
         LOG.warning(
             "ledger.sqlite is damaged: it is moved to ledger.sqlite.damaged, and made anew from the run folders"
         )
@@ -292,7 +296,7 @@ class Ledger:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=_fix(error)) from error
+            raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=fix_of(error)) from error
         except OSError as error:
             what = f"the runs folder cannot be read or written: {error.strerror}"
             fix = "free some disk space, or choose another folder with --runs"
@@ -324,15 +328,22 @@ def _index(database: sqlite3.Connection, run: str, journal: Journal) -> None:
     """Add the lines of a journal that are new."""
     found = list(journal.read(_indexed(database, run)))
     if found:
-        known = database.execute("SELECT coalesce(max(number), 0) FROM events WHERE run = ?", (run,)).fetchone()[0]
+        known = _whole(database, "SELECT max(number) FROM events WHERE run = ?", run)
         rows = [(run, number, *_row(line)) for number, (_, line) in enumerate(found, start=known + 1)]
         database.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
         database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (run, found[-1][0]))
 
 
 def _indexed(database: sqlite3.Connection, run: str) -> int:
-    found = database.execute("SELECT bytes FROM runs WHERE run = ?", (run,)).fetchone()
-    return int(found[0]) if found else 0
+    return _whole(database, "SELECT max(bytes) FROM runs WHERE run = ?", run)
+
+
+def _whole(database: sqlite3.Connection, query: str, run: str) -> int:
+    """Return the number that a query gives of a run; 0 if there is none."""
+    (found,) = database.execute(query, (run,)).fetchone()
+    if found is not None and not (isinstance(found, int) and 0 <= found < FEW):
+        raise DamagedIndexError(f"no number of bytes or events: {found!r}")
+    return found or 0
 
 
 def _row(line: str) -> tuple[object, ...]:
@@ -369,21 +380,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except FileNotFoundError:
         return -1
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    # A table or a column that is missing has no code of its own.
-    return _code(error) in DAMAGE or any(words in str(error) for words in ("no such table", "no such column"))
-
-
-def _fix(error: sqlite3.DatabaseError) -> str:
-    if _code(error) in NO_SPACE:
-        return "free some disk space, or choose another folder with --runs"
-    if _code(error) in LOCKED:
-        return "another process holds it; try again"
-    return "check the folder's permissions, or choose another with --runs"
-
-
-def _code(error: sqlite3.DatabaseError) -> int:
-    """Return SQLite's primary code of an error; 0 if Python itself raised it."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
