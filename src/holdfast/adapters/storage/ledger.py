@@ -23,7 +23,7 @@ from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import LedgerError
 from holdfast.core.run.event import Event
 from holdfast.core.run.event_json import event_from_json, event_to_json
-from holdfast.core.text.json_text import parse_json
+from holdfast.core.text.json_text import USABLE_NUMBERS, parse_json
 from holdfast.core.text.redact import redact
 
 SCHEMA: Final = """
@@ -152,7 +152,7 @@ class Ledger:
 
     def _event(self, run: str, number: int, kind: str, fields: str) -> Event:
         try:
-            return event_from_json(kind, parse_json(fields))
+            return event_from_json(kind, parse_json(fields, USABLE_NUMBERS))
         except (LedgerError, ValueError, TypeError, KeyError, AttributeError) as error:
             what = f"event {number} of the run cannot be read"
             fix = "use the holdfast that wrote it; if the line is damaged, delete it"
@@ -348,7 +348,7 @@ def _whole(database: sqlite3.Connection, query: str, run: str) -> int:
 
 def _row(line: str) -> tuple[object, ...]:
     try:
-        read = parse_json(line)
+        read = parse_json(line, USABLE_NUMBERS)
         kind, fields = read["kind"], read["fields"]
         said = fields["said"]["event"] if kind == "reported" else None
         return float(fields["at_s"]), str(kind), said if isinstance(said, str) else None, json.dumps(fields)

@@ -11,6 +11,7 @@ from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.schedule import JobSchedule
 from holdfast.core.run.training_event import TrainingEvent, parse_training_event
 from holdfast.core.run.trouble import Trouble
+from holdfast.core.run.unix_time import UnixTime
 from holdfast.core.run.usage import MachineUsage
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
@@ -86,7 +87,7 @@ class RunRequested:
         about: The requested job.
     """
 
-    at_s: float
+    at_s: UnixTime
     folder: str
     about: RequestedJob = field(default_factory=RequestedJob)
 
@@ -95,7 +96,7 @@ class RunRequested:
 class RunScheduled:
     """A backend is about to start the job at certain times by itself. It is written before, so that no schedule is forgotten."""
 
-    at_s: float
+    at_s: UnixTime
     backend: str
     schedule: JobSchedule
 
@@ -110,7 +111,7 @@ class Starting:
         timeout_s: Seconds that are left of the run's timeout, if attempts before it have used a part; None if none has.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     backend: str
     resume_from: str | None = None
@@ -126,7 +127,7 @@ class Started:
         id: The backend's id of it.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     id: str
 
@@ -141,7 +142,7 @@ class Reported:
         number: The event's number in that process, from 1; 0 if it came in a file.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     said: Mapping[str, Any]
     process: str = ""
@@ -164,7 +165,7 @@ class ReportsLost:
         because: Why they are lost.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     process: str
     first: int
@@ -191,7 +192,7 @@ class Polled:
         usage: The memory that its machine has in use; None if it was not measured.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     answer: Liveness
     exit_code: int | None = None
@@ -199,7 +200,7 @@ class Polled:
     phase: str = ""
     waiting: bool = False
     drains: bool = False
-    ended_s: float | None = None
+    ended_s: UnixTime | None = None
     usage: MachineUsage | None = None
 
     @property
@@ -221,7 +222,7 @@ class StopRequested:
         because: Why; empty if that follows from who it was.
     """
 
-    at_s: float
+    at_s: UnixTime
     by: Stopper
     because: str = ""
 
@@ -234,7 +235,7 @@ class ChangesAccepted:
         settings: The values that are accepted, by setting; None stands for any.
     """
 
-    at_s: float
+    at_s: UnixTime
     settings: Mapping[str, Any]
 
 
@@ -248,7 +249,7 @@ class Delivered:
         because: What is missing, or why the Hub did not answer.
     """
 
-    at_s: float
+    at_s: UnixTime
     repository: str
     verdict: Literal["arrived", "missing", "unknown"]
     because: str = ""
@@ -264,7 +265,7 @@ class ModelEvaluated:
         files: The results, as JSON.
     """
 
-    at_s: float
+    at_s: UnixTime
     verdict: Literal["pass", "fail", "skipped"]
     because: str = ""
     files: tuple[str, ...] = ()
@@ -281,7 +282,7 @@ class ModelExported:
         files: The GGUF files in it.
     """
 
-    at_s: float
+    at_s: UnixTime
     verdict: Literal["pass", "fail", "skipped"]
     because: str = ""
     folder: str = ""
@@ -297,7 +298,7 @@ class Closed:
         codes: The reasons of the refusal: rules of `check`, or a class of failure.
     """
 
-    at_s: float
+    at_s: UnixTime
     stage: RunStage
     because: str = ""
     refused_by: Refuser = ""
@@ -321,7 +322,7 @@ class Diagnosed:
         rank: The process that the failure began in, of several; None if that is not known.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     name: str = ""
     title: str = ""
@@ -354,7 +355,7 @@ class TroubleNoted:
         trouble: The sign.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     trouble: Trouble
 
@@ -369,7 +370,7 @@ class Remedied:
         remedy: What is changed.
     """
 
-    at_s: float
+    at_s: UnixTime
     attempt: int
     cause: str
     remedy: AppliedRemedy

@@ -1,6 +1,7 @@
 """Events as JSON: the form in which the ledger holds them."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -49,15 +50,28 @@ WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
 
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
-    """Return an event's kind and its fields, ready for JSON."""
-    return WORDS[type(event)], msgspec.to_builtins(event, enc_hook=str)
+    """Return an event's kind and its fields, ready for JSON.
+
+    >>> event_to_json(ChangesAccepted(at_s=1, settings={"max_grad_norm": float("inf")}))[1]["settings"]
+    {'max_grad_norm': 'inf'}
+    """
+    return WORDS[type(event)], _spelled(msgspec.to_builtins(event, enc_hook=str))
+
+
+def _spelled(value: Any) -> Any:
+    """Return a value with its numbers that are not finite as texts: JSON has no word for them."""
+    if isinstance(value, dict):
+        return {key: _spelled(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_spelled, value)]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     """Return the event that `event_to_json` gave this kind and these fields of.
 
     Raises:
-        LedgerError: The kind is unknown, or a field is missing or of the wrong type.
+        LedgerError: The kind is unknown, or a field is missing, of the wrong type, or a time that no calendar has.
     """
     if kind not in KINDS:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")

@@ -6,15 +6,20 @@ fields have wrong types tells nothing.
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from holdfast.core.run.remedy import SettingChange
-from holdfast.core.text.json_text import parse_json
+from holdfast.core.run.unix_time import UnixTime
+from holdfast.core.text.json_text import USABLE_NUMBERS, parse_json
 
 ROWS_SETTING: Final = "data"
 """Setting of a checkpoint that has the number and the hash of its training's rows."""
+
+
+Step = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""A number of optimizer steps."""
 
 
 class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +32,9 @@ class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
         idle_s: Most seconds without a sign of life of its main thread since the event before; of a heartbeat, the seconds since the last.
     """
 
-    at: float | None = None
-    step: int | None = None
-    max_steps: int | None = None
+    at: UnixTime | None = None
+    step: Step | None = None
+    max_steps: Step | None = None
     idle_s: float | None = None
 
 
@@ -238,15 +243,19 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
 
 
 def event_of_line(line: bytes) -> dict[str, Any]:
-    """Return the event that a line holds, as it was written; a line that is not a JSON object becomes an `unreadable` event.
+    """Return the event that a line holds, as it was written. A line that is unreadable becomes an `unreadable` event.
+
+    Unreadable is what is not a JSON object, or has a number that cannot be computed with.
 
     >>> event_of_line(b'{"event": "step", "step": 3}')
     {'event': 'step', 'step': 3}
     >>> event_of_line(b"[1, 2")
     {'event': 'unreadable', 'text': '[1, 2'}
+    >>> event_of_line(b'{"event": "step", "loss": 1e999}')["event"]
+    'unreadable'
     """
     with suppress(ValueError):
-        if isinstance(written := parse_json(line), dict):
+        if isinstance(written := parse_json(line, USABLE_NUMBERS), dict):
             return written
     return {"event": "unreadable", "text": line.decode(errors="replace")}
 

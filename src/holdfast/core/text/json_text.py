@@ -2,20 +2,50 @@
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeVar
 
 DEEPEST: Final = 64
 """Levels that are read. Arrow's schemas have no more, so that `load_dataset` stops at a deeper row. Tried with datasets 5.2."""
 TOO_DEEP: Final = f"it is nested more than {DEEPEST} levels deep"
+Number = TypeVar("Number", int, float)
 BRACKET: Final = re.compile(r"[\[\]{}]")
 
 
-def parse_json(text: str | bytes) -> Any:
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number to compute with")
+
+
+def _usable_float(digits: str) -> float:
+    return _usable(float(digits))
+
+
+def _usable_int(digits: str) -> int:
+    return _usable(int(digits))
+
+
+def _usable(number: Number) -> Number:
+    if not -GREATEST <= number <= GREATEST:
+        raise ValueError(f"a number is beyond {GREATEST:g}")
+    return number
+
+
+GREATEST: Final = 1e300
+"""Differences, means and margins of such numbers are still finite."""
+USABLE_NUMBERS: Final = json.JSONDecoder(
+    parse_float=_usable_float, parse_int=_usable_int, parse_constant=_refuse_constant
+)
+"""Refuses numbers that cannot be computed with: NaN, infinite ones, and those near to it."""
+ANY_NUMBERS: Final = json.JSONDecoder()
+
+
+def parse_json(text: str | bytes, decoder: json.JSONDecoder = ANY_NUMBERS) -> Any:
     """Return the value that a text is.
 
     Raises:
         ValueError: It is not valid JSON; also where it is nested deeper, or has longer integers, than is read.
 
+    >>> parse_json("[1e999]"), parse_json("[1e9]", USABLE_NUMBERS)
+    ([inf], [1000000000.0])
     >>> parse_json('{"a": ' * 99 + "1" + "}" * 99)
     Traceback (most recent call last):
     ValueError: it is nested more than 64 levels deep
@@ -23,7 +53,7 @@ def parse_json(text: str | bytes) -> Any:
     decoded = text if isinstance(text, str) else text.decode()
     if is_deep(decoded):
         raise ValueError(TOO_DEEP)
-    return json.loads(decoded)
+    return decoder.decode(decoded)
 
 
 def is_deep(text: str) -> bool:
