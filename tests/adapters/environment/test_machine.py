@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.adapters.environment.machine import LocalMachine, count_cpus, select_gpus
 from holdfast.core.check.facts import Gpu, Machine
+from holdfast.core.errors import UsageError
 
 T4 = "0, GPU-1111, Tesla T4, 15360, 7.5"
 A100 = "1, GPU-2222, NVIDIA A100-SXM4-80GB, 81920, 8.0"
@@ -89,7 +90,19 @@ def test_the_environment_counts_where_no_driver_answers() -> None:
     assert [gpu.capability for gpu in gpus] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize(("override", "count"), [("1", 1), ("0", 0), ("3", 3), ("many", 2)])
+@pytest.mark.parametrize("number", ["9999999999", "1" + 30 * "0", 5000 * "9"])
+def test_a_number_of_gpus_that_no_machine_has_is_a_wrong_question(number: str) -> None:
+    """It is the variable that is to be corrected; no list of so many is made."""
+    with pytest.raises(UsageError) as raised:
+        select_gpus(None, {"NUM_GPUS_OVERRIDE": number})
+    assert raised.value.where == "NUM_GPUS_OVERRIDE"
+    assert (
+        select_gpus([("GPU-1", Gpu(name="T4", memory_bytes=1, capability=(7, 5)))], {"CUDA_VISIBLE_DEVICES": number})
+        == ()
+    )
+
+
+@pytest.mark.parametrize(("override", "count"), [("1", 1), ("0", 0), ("3", 3), ("many", 2), ("²", 2), ("-1", 2)])
 def test_the_override_has_the_last_word(tmp_path: Path, override: str, count: int) -> None:
     """`NUM_GPUS_OVERRIDE` says how many GPUs there are; what is no number says nothing."""
     environment = {**driver(tmp_path, T4, A100), "NUM_GPUS_OVERRIDE": override}

@@ -80,6 +80,18 @@ def test_number_of_gpus() -> None:
     assert refusals({"NUM_GPUS_OVERRIDE": "two"})[0].startswith("NUM_GPUS_OVERRIDE: ")
 
 
+@pytest.mark.parametrize("value", ["two", "-1", "nan", "0", "9" * 30, "9" * 4000])
+@pytest.mark.parametrize("name", ["NUM_GPUS_OVERRIDE", "HOLDFAST_WHERE__PROCESSES"])
+def test_the_fix_of_an_override_names_what_the_user_wrote(name: str, value: str) -> None:
+    """The variable, and not the key that it stands for."""
+    with pytest.raises(ExceptionGroup) as raised:
+        job({name: value})
+    (problem,) = raised.value.exceptions
+    assert isinstance(problem, JobError)
+    assert problem.fix == f"correct {name}"
+    assert len(problem.args[0]) < 120
+
+
 def test_holdfasts_own_variables_are_no_keys() -> None:
     """What holdfast tells itself and its children, and what others say, changes no job."""
     assert environment_edits(dict.fromkeys([*NOT_KEYS, "PATH", "HOLDFASTER", "holdfast_seed"], "x")) == ()

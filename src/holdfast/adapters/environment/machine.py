@@ -15,10 +15,14 @@ import psutil
 from holdfast.adapters.environment.program_output import output_of
 from holdfast.adapters.foreign_files import expanded
 from holdfast.core.check.facts import Gpu, Machine
+from holdfast.core.errors import UsageError
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
 # A GPU that the environment names and no driver describes.
 UNKNOWN_GPU = Gpu(name="unknown", memory_bytes=0, capability=(0, 0))
+COUNT_VARIABLE = "NUM_GPUS_OVERRIDE"
+MOST_DIGITS = 5
+"""Of a number of GPUs."""
 MEBIBYTE = 1 << 20
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 # Where a container says how much it may use, for cgroup version 2 and for version 1.
@@ -93,15 +97,30 @@ def select_gpus(gpus: list[tuple[str, Gpu]] | None, environment: Mapping[str, st
     `CUDA_VISIBLE_DEVICES` is read as CUDA reads it: numbers, or UUIDs that may be cut short, up to the first that there
     is not; empty text hides all. Where no driver could be asked its words are counted. `NUM_GPUS_OVERRIDE` has the last
     word on how many there are.
+
+    Raises:
+        UsageError: No machine has so many.
     """
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     seen = [gpu for _, gpu in gpus or ()]
     if visible is not None:
         seen = list(_visible(gpus, visible.split(",")))
-    override = environment.get("NUM_GPUS_OVERRIDE", "").strip()
-    if override.isdigit():
-        seen = [*seen, *[UNKNOWN_GPU] * int(override)][: int(override)]
-    return tuple(seen)
+    count = _overriding_count(environment.get(COUNT_VARIABLE, "").strip())
+    return tuple(seen if count is None else [*seen, *[UNKNOWN_GPU] * count][:count])
+
+
+def _overriding_count(override: str) -> int | None:
+    """Return the number that a text is; None if it is none.
+
+    Raises:
+        UsageError: No machine has so many GPUs.
+    """
+    if not override.isdecimal():
+        return None
+    if len(override) > MOST_DIGITS:
+        what = f"{COUNT_VARIABLE} is a number of {len(override)} digits: no machine has so many GPUs"
+        raise UsageError(what, where=COUNT_VARIABLE, fix=f"correct {COUNT_VARIABLE}, or unset it")
+    return int(override)
 
 
 def _visible(gpus: list[tuple[str, Gpu]] | None, words: list[str]) -> Iterator[Gpu]:
@@ -114,9 +133,9 @@ def _visible(gpus: list[tuple[str, Gpu]] | None, words: list[str]) -> Iterator[G
 
 def _find_gpu(gpus: list[tuple[str, Gpu]] | None, word: str) -> Gpu | None:
     if gpus is None:
-        return UNKNOWN_GPU if word.isdigit() or word.startswith("GPU-") else None
-    if word.isdigit():
-        return gpus[int(word)][1] if int(word) < len(gpus) else None
+        return UNKNOWN_GPU if word.isdecimal() or word.startswith("GPU-") else None
+    if word.isdecimal():
+        return gpus[int(word)][1] if len(word) <= MOST_DIGITS and int(word) < len(gpus) else None
     return next((gpu for uuid, gpu in gpus if word.startswith("GPU-") and uuid.startswith(word)), None)
 
 

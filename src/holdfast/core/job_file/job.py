@@ -55,10 +55,15 @@ def _duration(value: Any) -> str:
     return str(value)
 
 
+MOST_PROCESSES: Final = 99_999
+
+
 def _processes(value: Any) -> int | Literal["auto"]:
     if value == "auto":
         return "auto"
     if type(value) is int and value > 0:
+        if value > MOST_PROCESSES:
+            raise ValueError(f"more than {MOST_PROCESSES:,} processes on a machine")
         return value
     raise ValueError(f"it is a whole number above 0, or auto, not {value!r}")
 

@@ -246,8 +246,13 @@ def _problem(
     if error["type"] == "missing":
         return _missing(document, key, where)
     if error["type"] == "value_error":
-        return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct `{name}`")
+        return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct {_written(key, where)}")
     return JobError(f"`{name}` is {_spelled(error)}: it should be {_expected(error)}", where=where, fix=_advice(error))
+
+
+def _written(key: Key, where: Spot) -> str:
+    """Return what the user wrote a value into: the key, or the variable or option that overrides it."""
+    return where.path if where.origin else f"`{render_key(key)}`"
 
 
 def _missing(document: Document, key: Key, where: Spot) -> JobError:
