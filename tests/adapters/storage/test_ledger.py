@@ -78,6 +78,23 @@ def test_an_outline_has_the_last_figures_of_steps(tmp_path: Path) -> None:
     assert outline.attempts[-1].metrics == {"train_loss": 2.5, "reward": 0.25}
 
 
+@pytest.mark.parametrize("nan", [["grad_norm"], ["reward", "grad_norm"]])
+def test_an_outline_has_the_last_loss_before_nan(tmp_path: Path, nan: list[str]) -> None:
+    """A loss of 0 beside gradients that are not finite is none; one beside another metric is."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
+    ledger.append("a", [step(1), step(2)])
+    for number in range(3, 6):
+        said = {"event": "step", "step": number, "loss": 0.0, "nan": nan}
+        ledger.append("a", [Reported(at_s=float(number), attempt=1, said=said)])
+
+    assert fold(ledger.outline("a")).attempts[-1].metrics == {"train_loss": 0.5}
+    ledger.append(
+        "a", [Reported(at_s=9.0, attempt=1, said={"event": "step", "step": 6, "loss": 0.0, "nan": ["reward"]})]
+    )
+    assert fold(ledger.outline("a")).attempts[-1].metrics == {"train_loss": 0.0}
+
+
 @pytest.mark.parametrize("listed", [Ledger.trials, Ledger.runs])
 def test_a_list_of_runs_costs_the_same_however_long_they_are(tmp_path: Path, listed: Callable[[Ledger], Any]) -> None:
     """A study lists its trials whenever one starts: SQLite does as much work for runs of 100 events as for runs of two."""
@@ -273,7 +290,7 @@ def test_a_damaged_row_is_read_from_its_journal(tmp_path: Path, column: str, val
 @pytest.mark.parametrize("seed", range(4))
 def test_an_index_with_flipped_bytes_is_made_anew_or_read(tmp_path: Path, seed: int) -> None:
     """SQLite's own message may have the damaged bytes; whatever it says, each run can be read and written."""
-    before, chance = fill(tmp_path), random.Random(seed)
+    before, chance = fill(tmp_path), random.Random(seed)  # noqa: S311 - drawn, no secret
     index = tmp_path / "ledger.sqlite"
     sqlite3.connect(index).execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
     whole = index.read_bytes()
@@ -294,7 +311,7 @@ def test_an_index_with_a_value_of_nobody_is_made_anew(tmp_path: Path, column: st
     before = fill(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.sqlite") as database:
         database.execute("DELETE FROM events WHERE run = 'c' AND number > 1")
-        database.execute(f"UPDATE {column} = {value} WHERE run = 'c'")  # noqa: S608 - ours
+        database.execute(f"UPDATE {column} = {value} WHERE run = 'c'")
 
     ledger = Ledger(tmp_path)
     ledger.append("c", [step(9)])

@@ -126,6 +126,24 @@ def test_steps_between_two_logs_change_no_metric() -> None:
     assert progress.last["loss"].value == 98.0
 
 
+@pytest.mark.parametrize("first_lost", [2, 27, 90])
+def test_a_loss_that_stands_for_nan_is_no_result(first_lost: int) -> None:
+    """transformers logs a loss of 0 where it is not finite: the last one that was measured is told, and a real 0 too."""
+    lost = (
+        said("step", at_s=2 * n, step=n, max_steps=100, loss=0.0, nan=["grad_norm"])
+        for n in range(first_lost, first_lost + 3)
+    )
+    progress = follow([*BEGUN, *steps(1, first_lost - 1), *lost])
+
+    assert progress.step == first_lost + 2
+    assert progress.last["loss"].step == first_lost - 1
+    assert 0 not in progress.trail.values()
+    assert progress.attempt and progress.attempt.lost and progress.attempt.lost.is_proven
+    assert progress.attempt.metrics["train_loss"] == progress.last["loss"].value > 0
+    assert "to 0" not in render_summary(progress, 200)
+    assert follow([*BEGUN, said("step", step=1, max_steps=9, loss=0.0, grad_norm=0.0)]).last["loss"].value == 0
+
+
 def test_the_evaluation_before_training_is_remembered() -> None:
     """What the loss fell from is told at the end."""
     before, after = (said("evaluate", step=step, metrics={"eval_loss": loss}) for step, loss in ((0, 8.0), (100, 2.0)))

@@ -110,11 +110,14 @@ class Ledger:
         query = """
             WITH steps AS (
                 SELECT number, json_extract(fields, '$.attempt') AS attempt, json_extract(fields, '$.said.loss') AS loss
-                FROM events WHERE run = :run AND said = 'step')
+                FROM events WHERE run = :run AND said = 'step'),
+            measured AS (  -- a loss of 0 stands for one that is not finite, where the gradients are not
+                SELECT number, attempt FROM steps JOIN events USING (number) WHERE run = :run AND loss IS NOT NULL AND NOT (
+                    loss = 0 AND coalesce(json_extract(fields, '$.said.nan'), '') LIKE '%"grad_norm"%'))
             SELECT number, kind, fields FROM events WHERE run = :run AND (
                 said IS NULL OR said NOT IN ('step', 'heartbeat') OR number IN (
                     SELECT max(number) FROM steps GROUP BY attempt
-                    UNION SELECT max(number) FROM steps WHERE loss IS NOT NULL GROUP BY attempt))
+                    UNION SELECT max(number) FROM measured GROUP BY attempt))
             ORDER BY number"""
         return [event for _, event in self._events(query, run)]
 

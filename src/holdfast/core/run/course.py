@@ -99,7 +99,7 @@ def _after_save(course: Course, event: CheckpointSaved) -> Course:
 
 def _after_step(course: Course, event: StepDone) -> Course:
     """Return the course after a step. It is made at once: a report is made from a hundred thousand of them."""
-    losses, stride, logged = _losses(course, event.loss)
+    losses, stride, logged = _losses(course, event.measured_loss)
     seconds = course.seconds
     if event.elapsed_s and event.activity != "first-step":
         seconds = (*seconds, event.elapsed_s)[-RECENT:]

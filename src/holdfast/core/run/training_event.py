@@ -119,9 +119,18 @@ class StepDone(Measurement, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     activity: str = ""
 
+    @property
+    def measured_loss(self) -> float | None:
+        """The loss; None if there is none, or if it is the 0 that transformers logs in place of one that is not finite.
+
+        >>> StepDone(loss=0.0).measured_loss, StepDone(loss=0.0, nan=("grad_norm",)).measured_loss
+        (0.0, None)
+        """
+        return None if self.loss == 0 and "grad_norm" in self.nan else self.loss
+
     def figures(self) -> Iterator[tuple[str, float]]:
         """Yield the name and the value of each number; a step's loss is `loss`."""
-        own = {"loss": self.loss, "grad_norm": self.grad_norm, "learning_rate": self.learning_rate}
+        own = {"loss": self.measured_loss, "grad_norm": self.grad_norm, "learning_rate": self.learning_rate}
         yield from ((name, value) for name, value in own.items() if value is not None)
         yield from Measurement.figures(self)
 

@@ -188,8 +188,8 @@ def _advance_point(
 
 def _advance_step(progress: Progress, event: StepDone, heard_s: float) -> Progress:
     trail = progress.trail
-    if event.loss is not None and progress.max_steps:
-        trail = {**trail, min((event.step or 0) * COLUMNS // progress.max_steps, COLUMNS - 1): event.loss}
+    if (loss := event.measured_loss) is not None and progress.max_steps:
+        trail = {**trail, min((event.step or 0) * COLUMNS // progress.max_steps, COLUMNS - 1): loss}
     return replace(
         _advance_point(progress, event, heard_s, event.tokens),
         trail=trail,
