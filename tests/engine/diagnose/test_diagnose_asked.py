@@ -21,6 +21,7 @@ from holdfast.core.run.event import (
     Started,
     Starting,
     Stopper,
+    StopRequested,
 )
 from holdfast.core.run.run_state import fold
 from holdfast.engine.diagnose import PatternIndex, read_log
@@ -302,6 +303,32 @@ def attempt(*events: Event, code: int | None = 1, because: str = "", end: Mappin
 def test_the_state_that_a_scheduler_tells_names_the_class(because: str, true: str | None) -> None:
     spoken = [each.name for each in ending_evidence(attempt_facts(attempt(because=because), Ending()), LEDGER)]
     assert spoken == ([true] if true else [])
+
+
+@pytest.mark.parametrize("first", [3, 27])
+def test_nan_that_the_watch_ended_is_told_with_its_step(first: int) -> None:
+    """It was stopped, so nobody reads that nothing stops it, and the spoilt checkpoints are told."""
+    lost = ({"event": "step", "step": first + n, "max_steps": 90, "loss": 0.0, "nan": ["grad_norm"]} for n in range(3))
+    good = {"event": "step", "step": first - 1, "max_steps": 90, "loss": 2.0, "grad_norm": 1.0}
+    state = fold(
+        [
+            RunRequested(at_s=0, folder="/runs/r"),
+            Starting(at_s=1, attempt=1, backend="local"),
+            Started(at_s=2, attempt=1, id="7"),
+            *(Reported(at_s=3, attempt=1, said=said) for said in (good, *lost)),
+            StopRequested(at_s=4, by=Stopper.NAN),
+            Polled(at_s=5, attempt=1, answer=Liveness.ENDED, exit_code=143),
+        ]
+    )
+    log = read_log([("train.log", iter([b"loading"]))], PatternIndex(all_signatures()).sought)
+    beside = ending_evidence(attempt_facts(state, Ending()), LEDGER)
+    (cause,) = diagnose_log(log, PatternIndex(all_signatures()), beside).causes
+
+    assert cause.signature.name == "nan-loss-silent-success"
+    told = f"{cause.signature.title} {cause.cause} {cause.fix}"
+    assert "othing stops" not in told
+    assert f"at step {first}; holdfast stopped the attempt at step {first + 2}" in told
+    assert f"saved after step {first - 1} are spoilt" in told
 
 
 def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:

@@ -154,9 +154,17 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
-        yield _asked(state.stop, ending, at, values)
+        yield _asked(state.stop, ending, at, {**values, **_lost_values(attempt)})
     elif (signal := _signal(attempt)) and not has_lost_launcher(ending.ends):  # that signal is its launcher's
         yield from _signalled(signal, attempt, ending, at, values)
+
+
+def _lost_values(attempt: AttemptState) -> dict[str, str]:
+    """Return since when the weights of an attempt are lost, as values of its class; empty if they are not."""
+    lost = attempt.lost
+    if lost is None or not lost.is_proven:
+        return {}
+    return {"lost_step": str(lost.first), "finite_step": str(lost.after), "reached": str(attempt.steps)}
 
 
 def _signalled(
