@@ -225,6 +225,20 @@ def test_attempts_and_checkpoints_stand_in_tables() -> None:
     assert "Damaged: checkpoint-20." in page.text["p"]
 
 
+@pytest.mark.parametrize("aside", [(), ("checkpoint-40: a <b> is truncated; set aside as damaged/checkpoint-40",)])
+def test_a_checkpoint_that_was_set_aside_is_told(aside: tuple[str, ...]) -> None:
+    """It is not deleted: the reader learns why it was not continued from, and where it lies."""
+    saved = [said("checkpoint", 10, step=n, path=f"{CHECKPOINTS}/checkpoint-{n}", bytes=5) for n in (30, 40)]
+    again = Starting(at_s=20, attempt=2, backend="local", resume_from=f"{CHECKPOINTS}/checkpoint-30", passed_over=aside)
+    page = report(
+        [ASKED, *started(), *saved, ended(15, -9), again], checkpoints={f"{CHECKPOINTS}/checkpoint-30": "whole"}
+    )
+
+    assert "2 checkpoints were saved; those that are not listed were deleted" in page.text["small"]
+    assert ("or set aside" in page.text["small"]) is bool(aside)
+    assert "".join(f"it could not continue from {each}" for each in aside) in page.text.get("li", "")
+
+
 def test_signs_of_trouble_and_stalls_are_told() -> None:
     """With the step, and with where the processes stood."""
     noted = TroubleNoted(at_s=5, attempt=1, trouble=Trouble(kind="slower", text="steps take <3> times as long", step=4))

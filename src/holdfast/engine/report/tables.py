@@ -45,6 +45,7 @@ class AttemptRow:
     stage: str
     steps: str
     resumed: str
+    passed_over: tuple[str, ...]
     took: str
     exit_code: int | None
     because: str
@@ -159,6 +160,7 @@ def _attempt_row(attempt: AttemptState, took_s: float) -> AttemptRow:
         stage=attempt.stage.value,
         steps=f"{attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "-",
         resumed=last_name(attempt.resume_from) if attempt.resume_from else "the beginning",
+        passed_over=attempt.passed_over,
         took=render_duration(took_s),
         exit_code=attempt.exit_code,
         because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
