@@ -14,7 +14,18 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.terminal.live import LiveView, render_panel
-from holdfast.core.run.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.cli.text.news import render_news
+from holdfast.core.run.event import (
+    Closed,
+    Event,
+    Reported,
+    RunRequested,
+    RunStage,
+    Started,
+    Starting,
+    Stopper,
+    StopRequested,
+)
 from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.progress import follow
 
@@ -22,6 +33,25 @@ RUN = "quickstart-20261121-190150-x7"
 ASKED = RunRequested(at_s=0, folder=f"/runs/{RUN}")
 BEGUN = (Starting(at_s=1, attempt=1, backend="local"), Started(at_s=1, attempt=1, id="1"))
 ESCAPE = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
+
+
+@pytest.mark.parametrize(
+    ("stop", "steps", "said"),
+    [
+        (StopRequested(at_s=9, by=Stopper.PERSON), 4, "a person: saves a checkpoint, then ends"),
+        (StopRequested(at_s=9, by=Stopper.PERSON, kills=True), 4, "a person: killed at once, without a checkpoint"),
+        (StopRequested(at_s=9, by=Stopper.PERSON), 0, "a person: ends; there is no step to save yet"),
+        (StopRequested(at_s=9, by=Stopper.STALL), 4, "and is killed if it cannot"),
+        (StopRequested(at_s=9, by=Stopper.STALL), 0, "the watch on progress: ends"),
+    ],
+)
+def test_each_terminal_says_what_a_stop_does(stop: StopRequested, steps: int, said: str) -> None:
+    """A kill saves nothing, nor does what has done no step; what hangs may not."""
+    done = [Reported(at_s=2, attempt=1, said={"event": "step", "step": n, "max_steps": 9}) for n in range(1, steps + 1)]
+    line = str(render_news(stop, follow([ASKED, *BEGUN, *done, stop]), 10.0))
+
+    assert said in line
+    assert ("saves a checkpoint" in line) is (steps > 0 and not stop.kills)
 
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"

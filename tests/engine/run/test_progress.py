@@ -128,7 +128,7 @@ def test_steps_between_two_logs_change_no_metric() -> None:
 
 @pytest.mark.parametrize("first_lost", [2, 27, 90])
 def test_a_loss_that_stands_for_nan_is_no_result(first_lost: int) -> None:
-    """transformers logs a loss of 0 where it is not finite: the last one that was measured is told, and a real 0 too."""
+    """A loss of 0 is logged where it is not finite: the last one that was measured is told, and a real 0 too."""
     lost = (
         said("step", at_s=2 * n, step=n, max_steps=100, loss=0.0, nan=["grad_norm"])
         for n in range(first_lost, first_lost + 3)
@@ -138,7 +138,9 @@ def test_a_loss_that_stands_for_nan_is_no_result(first_lost: int) -> None:
     assert progress.step == first_lost + 2
     assert progress.last["loss"].step == first_lost - 1
     assert 0 not in progress.trail.values()
-    assert progress.attempt and progress.attempt.lost and progress.attempt.lost.is_proven
+    assert progress.attempt is not None
+    assert progress.attempt.lost is not None
+    assert progress.attempt.lost.is_proven
     assert progress.attempt.metrics["train_loss"] == progress.last["loss"].value > 0
     assert "to 0" not in render_summary(progress, 200)
     assert follow([*BEGUN, said("step", step=1, max_steps=9, loss=0.0, grad_norm=0.0)]).last["loss"].value == 0

@@ -210,7 +210,7 @@ def test_the_timeout_stops_and_then_kills() -> None:
     assert isinstance(flow.send([]), Poll)
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=999)]), Poll)
     assert closing(flow, polled(Liveness.ENDED, exit_code=-9)) == Close(
-        RunStage.FAILED, "stopped by the timeout before its first reported step"
+        RunStage.FAILED, "stopped by the timeout before its first reported step; it did not end, and was killed"
     )
 
 
@@ -729,7 +729,8 @@ def test_a_job_that_hangs_past_its_timeout_is_stopped_shows_its_stacks_and_is_ki
     state = drive("r", Limits(timeout_s=10, poll_s=1, grace_s=5), dependencies(backend, store))
 
     assert backend.done == [("stop", "r/1"), ("stacks", "r/1"), ("kill", "r/1")]
-    assert (state.stage, state.because) == (RunStage.FAILED, "stopped by the timeout before its first reported step")
+    killed = "stopped by the timeout before its first reported step; it did not end, and was killed"
+    assert (state.stage, state.because) == (RunStage.FAILED, killed)
     assert times(store) == [
         ("Starting", 0),
         ("Started", 0),
@@ -742,14 +743,46 @@ def test_a_job_that_hangs_past_its_timeout_is_stopped_shows_its_stacks_and_is_ki
 
 @pytest.mark.parametrize("orders", [("kill",), ("stop", "kill"), (None, "kill")])
 def test_a_run_that_a_person_kills_is_cancelled_and_not_failed(orders: tuple[Any, ...]) -> None:
-    """Its attempt is killed at once, and the ledger says once who wanted that."""
+    """Its attempt is killed at once, and the ledger says who wanted that, so that every terminal can."""
     store, backend = FakeStore(), Hanging()
     state = drive("r", Limits(), dependencies(backend, store, FakeOrders(*orders)))
 
     assert backend.done == [(order, "r/1") for order in orders if order]
-    assert (state.stage, state.because) == (RunStage.CANCELLED, "stopped by a person before its first reported step")
-    (wanted,) = [event for _, event in store.rows if isinstance(event, StopRequested)]
-    assert wanted == StopRequested(at_s=1000 + 0.5 * orders.count(None), by=Stopper.PERSON)
+    killed = "stopped by a person before its first reported step; killed at once"
+    assert (state.stage, state.because) == (RunStage.CANCELLED, killed)
+    wanted = [event for _, event in store.rows if isinstance(event, StopRequested)]
+    assert [event.kills for event in wanted] == [order == "kill" for order in orders if order]
+    assert {event.by for event in wanted} == {Stopper.PERSON}
+
+
+@pytest.mark.parametrize("checkpoint", [None, 0, 90, 97])
+@pytest.mark.parametrize("resumed_at", [0, 80])
+@pytest.mark.parametrize("kills", [True, False])
+def test_what_a_kill_costs_is_told(kills: bool, resumed_at: int, checkpoint: int | None) -> None:
+    """How many steps are lost, and where `resume` goes on; one that saved and ended lost none."""
+    told = [
+        said("start", step=resumed_at, max_steps=300),
+        *([said("checkpoint", step=checkpoint, path=f"/c/checkpoint-{checkpoint}")] if checkpoint else []),
+        said("step", step=97, max_steps=300),
+    ]
+    stops = [StopRequested(at_s=3, by=Stopper.PERSON), StopRequested(at_s=4, by=Stopper.PERSON, kills=kills)]
+    begun: list[Event] = [
+        ASKED,
+        Starting(at_s=1, attempt=1, backend="local"),
+        Started(at_s=2, attempt=1, id="x"),
+        *told,
+    ]
+    killed = fold([*begun, *stops, polled(Liveness.ENDED, exit_code=-9)])
+    saved = fold([*begun, *stops, said("end", status="stopped", step=97), polled(Liveness.ENDED, exit_code=143)])
+
+    newest = checkpoint or resumed_at
+    lost = "1 step" if newest == 96 else f"{97 - newest} steps"
+    _, because = verdict(killed, None)
+    assert because.startswith("stopped by a person at step 97 of 300; ")
+    assert ("killed at once, without a checkpoint" in because) is kills
+    assert f": {lost} lost, " in because
+    assert because.endswith(f"from checkpoint-{newest}" if newest else "`resume` starts over")
+    assert verdict(saved, None)[1] == "stopped by a person at step 97 of 300"
 
 
 @dataclass(slots=True)

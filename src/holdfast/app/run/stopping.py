@@ -30,12 +30,12 @@ def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> N
     Raises:
         UnreachableError: The service cannot be reached. The request is recorded.
     """
-    run.ledger.append(run.name, [StopRequested(at_s=SystemClock().now_s(), by=by, because=because)])
+    kills = by is Stopper.PERSON and state.stop is Stopper.PERSON
+    run.ledger.append(run.name, [StopRequested(at_s=SystemClock().now_s(), by=by, because=because, kills=kills)])
     current = run.state().current  # it may have been accepted meanwhile
     if current and current.id:
         backend = attach_backend(current.backend)
-        asks_again = by is Stopper.PERSON and state.stop is Stopper.PERSON
-        end = backend.kill if asks_again else backend.stop
+        end = backend.kill if kills else backend.stop
         _reach(run.name, lambda: end(current.id))
 
 

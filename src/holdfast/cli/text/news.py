@@ -15,6 +15,7 @@ from holdfast.core.run.event import (
     ReportsLost,
     Started,
     Starting,
+    Stopper,
     StopRequested,
     TroubleNoted,
 )
@@ -53,7 +54,7 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
         case Starting() | Started():
             return _render_start(event)
         case ReportsLost() | Diagnosed() | Remedied() | TroubleNoted() | StopRequested():
-            return Text(_describe_trouble(event), "yellow")
+            return Text(_describe_trouble(event, progress), "yellow")
         case _:
             return None
 
@@ -67,12 +68,14 @@ def _render_start(event: Starting | Started) -> Text:
     return Text("\n".join([first, *map("cannot resume from {}".format, event.passed_over)]), "bold")
 
 
-def _describe_trouble(event: ReportsLost | Diagnosed | Remedied | TroubleNoted | StopRequested) -> str:
+def _describe_trouble(
+    event: ReportsLost | Diagnosed | Remedied | TroubleNoted | StopRequested, progress: Progress
+) -> str:
     """Return why an attempt failed and what follows, or what is changed for that; what is conspicuous; who wants it to stop."""
     if isinstance(event, ReportsLost):
         return _describe_loss(event)
     if isinstance(event, StopRequested):
-        return _describe_stop(event)
+        return _describe_stop(event, progress)
     if isinstance(event, TroubleNoted):
         return f"look at this: {event.trouble.text}"
     if isinstance(event, Remedied):
@@ -80,9 +83,20 @@ def _describe_trouble(event: ReportsLost | Diagnosed | Remedied | TroubleNoted |
     return _describe_failure(event)
 
 
-def _describe_stop(event: StopRequested) -> str:
+def _describe_stop(event: StopRequested, progress: Progress) -> str:
     because = f", because {event.because}" if event.because else ""
-    return f"stop requested by {event.by}{because}: saves a checkpoint, then ends"
+    return f"stop requested by {event.by}{because}: {_what_follows(event, progress)}"
+
+
+def _what_follows(event: StopRequested, progress: Progress) -> str:
+    """Return how an attempt ends that is asked to stop."""
+    if event.kills:
+        return "killed at once, without a checkpoint"
+    if not progress.step:
+        return "ends; there is no step to save yet"
+    if event.by is Stopper.STALL:
+        return "saves a checkpoint and ends if it can, and is killed if it cannot"
+    return "saves a checkpoint, then ends"
 
 
 def _describe_loss(event: ReportsLost) -> str:

@@ -67,6 +67,7 @@ class AttemptState:
         diagnosed: The cause of its failure; None if it was not sought.
         remedy: What is changed after it; None if nothing is.
         checkpoint_bytes: The size of the newest checkpoint; None before the first.
+        checkpoint_step: The step of the newest checkpoint, or of the one that it continues from; 0 if there is none.
         saved: The model that was saved last since its training began; None if none was.
         finite_step: The last logged step with finite gradients.
         lost: Since when they are not; None if they are.
@@ -108,6 +109,7 @@ class AttemptState:
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
     checkpoint_bytes: int | None = None
+    checkpoint_step: int = 0
     saved: ModelSaved | None = None
     finite_step: int = 0
     lost: LostLoss | None = None
@@ -234,15 +236,17 @@ def _with_reported(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
 
 def _begun(attempt: AttemptState, event: TrainingStarted) -> AttemptState:
     """Return an attempt whose training begins. The losses of another training of its script say nothing of this one's."""
-    loss_range = LossRange() if attempt.started else attempt.loss_range
-    return replace(attempt, started=event, finite_step=event.step or 0, lost=None, saved=None, loss_range=loss_range)
+    step, loss_range = event.step or 0, LossRange() if attempt.started else attempt.loss_range
+    begun = replace(attempt, started=event, finite_step=step, checkpoint_step=step)
+    return replace(begun, lost=None, saved=None, loss_range=loss_range)
 
 
 def _with_weights(attempt: AttemptState, event: CheckpointSaved | ModelSaved | Resumed | BestLoaded) -> AttemptState:
     """Return an attempt that has saved weights, or loaded them."""
     match event:
         case CheckpointSaved():
-            return replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
+            checkpoint_bytes = event.bytes or attempt.checkpoint_bytes
+            return replace(attempt, checkpoint_bytes=checkpoint_bytes, checkpoint_step=event.step or 0)
         case ModelSaved():
             return replace(attempt, saved=event)
         case Resumed():

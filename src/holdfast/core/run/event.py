@@ -220,11 +220,13 @@ class StopRequested:
     Attributes:
         by: Who requested it.
         because: Why; empty if that follows from who it was.
+        kills: Whether the attempt is killed at once instead: a person requested it before.
     """
 
     at_s: UnixTime
     by: Stopper
     because: str = ""
+    kills: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

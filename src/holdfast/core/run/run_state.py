@@ -51,6 +51,7 @@ class RunState:
         stop: Who requested that the current attempt stops; None if there was no request.
         stop_s: Unix time of that request.
         stop_because: Why they did; empty if that follows from who it was.
+        stop_kills: Whether they had the attempt killed at once.
         accepted: The settings that may differ from a checkpoint's, and the values that they may have.
         pushes: The last push to each repository of the Hub.
         deliveries: The verification of each push, by repository.
@@ -70,6 +71,7 @@ class RunState:
     stop: Stopper | None = None
     stop_s: float = 0.0
     stop_because: str = ""
+    stop_kills: bool = False
     attempts: tuple[AttemptState, ...] = ()
     accepted: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
@@ -190,7 +192,8 @@ def _decided(
         case RunScheduled():
             return replace(state, stage=RunStage.SCHEDULED, scheduled=event)
         case StopRequested():
-            return replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
+            state = replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
+            return replace(state, stop_kills=event.kills)
         case ChangesAccepted():
             return replace(state, accepted={**state.accepted, **event.settings})
         case Closed():

@@ -233,8 +233,8 @@ class _Loop:
             case "detach":
                 raise _Detached
             case "kill":
-                if not self.state.stop:  # so that the run counts as cancelled, and not as failed
-                    self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
+                # So that the run counts as cancelled, and each terminal says that it is killed.
+                self._record(StopRequested(at_s=self._now, by=self.state.stop or Stopper.PERSON, kills=True))
                 self._kill(Kill())
             case "stop" if not self.state.stop:
                 self._stop(Stop(Stopper.PERSON))

@@ -1,7 +1,7 @@
 """How a run ended, and why, in words."""
 
 import re
-from signal import Signals
+from signal import SIGKILL, Signals
 from typing import Final
 
 from holdfast.core.run.attempt_state import AttemptState
@@ -12,10 +12,11 @@ from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.recover.spoilt_steps import describe_spike
 from holdfast.engine.run.resuming import describe_resumption
 from holdfast.engine.run.stalls import describe_silence
-from holdfast.engine.units import render_duration
+from holdfast.engine.units import render_counted, render_duration
 
 LONGEST: Final = 120
 """Characters of an exception's message in one sentence about a run; the log and the report have all of it."""
+KILLED: Final = (-SIGKILL, 128 + SIGKILL)
 SENTENCE_END: Final = re.compile(r"(?<=\.) ")
 
 
@@ -42,6 +43,7 @@ def verdict(state: RunState, stall_limit_s: float | None) -> tuple[RunStage, str
             _stalled_words(state, current, stall_limit_s),
             _stops(current),
             _broken_words(state),
+            _killed_words(state, current),
         )
         return stage, f"stopped by {state.stop} {_reached(current)}{''.join(why)}"
     return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
@@ -63,6 +65,19 @@ def _stalled_words(state: RunState, attempt: AttemptState, limit_s: float | None
     silence = describe_silence(attempt) if attempt.idle_s else noted[-1] if noted else "no sign of life"
     limit = "" if limit_s is None else f"; `where.stall_timeout` is {render_duration(limit_s)}"
     return f": {silence}{limit}{where}"
+
+
+def _killed_words(state: RunState, attempt: AttemptState) -> str:
+    """Return what a kill has cost an attempt that did not save and end as it was asked to; empty if it did."""
+    if attempt.end or not (state.stop_kills or attempt.exit_code in KILLED):
+        return ""
+    how = "killed at once" if state.stop_kills else "it did not end, and was killed"
+    if not attempt.max_steps:
+        return f"; {how}"
+    step = attempt.checkpoint_step
+    lost = render_counted(max(attempt.steps - step, 0), "step")
+    goes_on = f"`resume` continues from checkpoint-{step}" if step else "`resume` starts over"
+    return f"; {how}, without a checkpoint: {lost} lost, {goes_on}"
 
 
 def _lost_words(attempt: AttemptState) -> str:
