@@ -331,6 +331,31 @@ def test_nan_that_the_watch_ended_is_told_with_its_step(first: int) -> None:
     assert f"saved after step {first - 1} are spoilt" in told
 
 
+@pytest.mark.parametrize("resume_from", [None, "/c/checkpoint-8"])
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_stall_before_the_first_step_is_told_as_one(trained: bool, resume_from: str | None) -> None:
+    """It has no steps to compare with; and where nothing was saved, nothing is continued from."""
+    step = {"event": "step", "step": 9, "max_steps": 90} if trained else {"event": "heartbeat", "phase": "import"}
+    state = fold(
+        [
+            RunRequested(at_s=0, folder="/runs/r"),
+            Starting(at_s=1, attempt=1, backend="local", resume_from=resume_from),
+            Started(at_s=2, attempt=1, id="7"),
+            Reported(at_s=3, attempt=1, said=step),
+            StopRequested(at_s=4, by=Stopper.STALL),
+            Polled(at_s=5, attempt=1, answer=Liveness.ENDED, exit_code=-9),
+        ]
+    )
+    patterns = PatternIndex(all_signatures())
+    log = read_log([("train.log", iter([b"loading"]))], patterns.sought)
+    (cause,) = diagnose_log(log, patterns, ending_evidence(attempt_facts(state, Ending()), LEDGER)).causes
+
+    assert cause.signature.name == "training-stalled"
+    assert ("No step was done yet" in cause.cause) is not trained
+    assert ("far longer than its own steps" in cause.cause) is trained
+    assert ("No checkpoint was saved" in cause.fix) is (not trained and resume_from is None)
+
+
 def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
     assert [each.name for each in ending_evidence(attempt_facts(attempt(code=143), Ending()), LEDGER)] == [
         "job-preempted-or-requeued"

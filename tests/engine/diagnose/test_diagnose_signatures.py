@@ -18,6 +18,10 @@ from tests.helpers.diagnose_cases import EVERY_STEP
 SIGNATURES = {each.name: each for each in all_signatures()}
 GIVEN = frozenset(
     {
+        "lost_step",
+        "finite_step",
+        "reached",
+        "preparing",
         "error",
         "message",
         "file",

@@ -46,6 +46,7 @@ STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.STALL: "training-stalled",
 }
 """Class by the reason for which the supervisor ended an attempt."""
+PREPARING: Final = "its script was preparing the training, with libraries, data and a model"
 STALLED: Final = 0.8
 """How sure it is that an attempt stalled for no cause that its stacks tell."""
 HUNG: Final = 0.9
@@ -154,7 +155,7 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
-        yield _asked(state.stop, ending, at, {**values, **_lost_values(attempt)})
+        yield _asked(state.stop, ending, at, {**values, **_lost_values(attempt), **_unbegun_values(attempt)})
     elif (signal := _signal(attempt)) and not has_lost_launcher(ending.ends):  # that signal is its launcher's
         yield from _signalled(signal, attempt, ending, at, values)
 
@@ -165,6 +166,14 @@ def _lost_values(attempt: AttemptState) -> dict[str, str]:
     if lost is None or not lost.is_proven:
         return {}
     return {"lost_step": str(lost.first), "finite_step": str(lost.after), "reached": str(attempt.steps)}
+
+
+def _unbegun_values(attempt: AttemptState) -> dict[str, str]:
+    """Return what an attempt did that reached no training, as values of its class."""
+    if attempt.max_steps:
+        return {}
+    unsaved = {} if attempt.resume_from else {"unsaved": "yes"}
+    return {"preparing": PREPARING, **unsaved}
 
 
 def _signalled(
