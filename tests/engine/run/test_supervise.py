@@ -488,6 +488,7 @@ def test_an_attempt_whose_settings_are_refused_is_not_started() -> None:
     assert (
         state.because
         == "it did not continue from checkpoint-8, which was saved with other settings: `learning_rate` from 0.0001 to 0.0002"
+        "; if that is accepted, `learning_rate` stays 0.0001, as the optimizer's state has it"
     )
 
 

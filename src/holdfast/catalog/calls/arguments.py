@@ -197,6 +197,17 @@ def _meant(name: str, taken: tuple[str, ...]) -> str | None:
     return nearest_of_role(name, taken, cutoff=NEAR)
 
 
+def _key_of_job(name: str) -> str:
+    """Return the dotted key of a job file that an argument of other libraries spells with underscores; empty if there is none.
+
+    >>> _key_of_job("early_stopping_patience"), _key_of_job("patience")
+    ('early_stopping.patience', '')
+    """
+    from holdfast.core.job_file.job import all_keys  # few jobs name such an argument
+
+    return next((key for key in all_keys() if "." in key and key.replace(".", "_") == name), "")
+
+
 def _is_method(api: Api, path: str) -> bool:
     signature = api.signature(path)
     return signature is not None and signature.kind == "method"
@@ -344,7 +355,9 @@ class _Argument:
         flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
         meant = _meant(self.name, (*self.signature.parameters, *flags))
         if meant is None:
-            return self._refused(ArgumentChange.UNKNOWN, "no similar name exists there")
+            key = _key_of_job(self.name) if self.job.kind == "job" else ""
+            hint = f"a job file has the key `{key}`" if key else "no similar name exists there"
+            return self._refused(ArgumentChange.UNKNOWN, hint)
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
         fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
         return self._refused(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)

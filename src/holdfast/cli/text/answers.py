@@ -102,6 +102,8 @@ def _start_entries(result: RunResult) -> Iterator[tuple[str, str]]:
 def _progress_entries(result: RunResult) -> Iterator[tuple[str, str]]:
     for attempt in result.attempts:
         yield from _attempt_entries(attempt)
+    if result.is_unsupervised and result.attempts[-1].stage == "running":
+        yield "supervisor", "gone; the training goes on without it, as far as is known"
     if result.remaining_s:
         yield "remaining", _remaining(result.remaining_s)
     if result.metrics:

@@ -103,13 +103,19 @@ def describe_resumption(resumed: Resumed) -> str:
         case "unknown":
             return f"the settings were not compared: {name} does not say how it was saved"
         case "refused":
-            return f"it did not continue from {name}, which was saved with other settings: {changes}"
+            return f"it did not continue from {name}, which was saved with other settings: {changes}{_kept_if_accepted(resumed)}"
         case "accepted":
             return f"it continues from {name} with other settings: {changes}{_kept_settings(resumed)}"
         case "ignored":
             return f"training did not continue from {name}: it began at step {resumed.step or 0}"
         case "same":
             return ""
+
+
+def _kept_if_accepted(resumed: Resumed) -> str:
+    """Return which settings stay as the checkpoint has them even if the changes are accepted."""
+    kept = [f"`{each.key}` stays {each.before}" for each in resumed.changes if each.key in RESTORED]
+    return f"; if that is accepted, {' and '.join(kept)}, as the optimizer's state has it" if kept else ""
 
 
 def _kept_settings(resumed: Resumed) -> str:
