@@ -224,6 +224,29 @@ def test_show_tells_each_attempt() -> None:
     assert "train_loss 2.55  eval_loss 2.80" in told
 
 
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ({"train_loss": 100, "eval_loss": 50}, "train_loss 2.55 (step 100)  eval_loss 2.80 (step 50)"),
+        ({"train_loss": 100, "eval_loss": 100}, "train_loss 2.55  eval_loss 2.80"),
+    ],
+)
+def test_figures_of_different_steps_are_told_apart(steps: Mapping[str, int], told: str) -> None:
+    """A loss and an evaluation stand in one line, and only look as if they were of one model."""
+    lines = unstyle(render_show(run("failed", replace(ATTEMPT, metric_steps=steps)))).splitlines()
+
+    (line,) = (each for each in lines if "metrics" in each)
+    assert line.split("metrics")[1].strip() == told
+
+
+def test_a_run_without_its_supervisor_says_whether_it_trains() -> None:
+    """Only an attempt that is alive goes on."""
+    going = unstyle(render_show(run("running", replace(ATTEMPT, stage=RunStage.RUNNING), supervised=False)))
+
+    assert "the training goes on without it" in going
+    assert "the training goes on" not in unstyle(render_show(run("running", ATTEMPT, supervised=False)))
+
+
 def test_show_says_that_training_did_not_continue_from_the_checkpoint() -> None:
     """The attempt was given it, and no trainer of the script took it."""
     ignored = Resumed(checkpoint="/runs/r/checkpoint-100", verdict="ignored")

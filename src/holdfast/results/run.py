@@ -114,6 +114,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         refused_by: What refused it before it was started; null if nothing did.
         attempts: Its attempts, oldest first.
         metrics: The newest value of each metric.
+        metric_steps: The step after which each of them was measured; absent before the first.
         folder: Its folder.
         output: The folder of the trained model; null until it has succeeded, and if a script saved none.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
@@ -164,6 +165,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     remaining_s: EstimateRange | None = None
     schedule: str | UnsetType = UNSET
     supervised: bool | None = None
+    metric_steps: Mapping[str, int] | UnsetType = UNSET
     removed: str | UnsetType = UNSET
     others: Sequence[str] | UnsetType = UNSET
 

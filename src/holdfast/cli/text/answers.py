@@ -107,7 +107,7 @@ def _progress_entries(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.remaining_s:
         yield "remaining", _remaining(result.remaining_s)
     if result.metrics:
-        yield "metrics", _measures(result.metrics)
+        yield "metrics", _measures(result.metrics, result.metric_steps or {})
 
 
 def _remaining(left: EstimateRange) -> str:
@@ -292,8 +292,16 @@ def _measure(run: RunResult) -> str:
     return f"{found} {render_number(run.metrics[found])}" if found else ""
 
 
-def _measures(metrics: Mapping[str, float]) -> str:
-    return "  ".join(f"{name} {render_number(value)}" for name, value in metrics.items())
+def _measures(metrics: Mapping[str, float], steps: Mapping[str, int]) -> str:
+    """Return the values of metrics; the step behind those that were measured together, if not all were."""
+    by_step: dict[int | None, list[str]] = {}
+    for name, value in metrics.items():
+        by_step.setdefault(steps.get(name), []).append(f"{name} {render_number(value)}")
+    several = len(by_step) > 1
+    return "  ".join(
+        "  ".join(figures) + (f" (step {step})" if several and step is not None else "")
+        for step, figures in by_step.items()
+    )
 
 
 def render_moment(at_s: float) -> str:

@@ -73,6 +73,7 @@ class AttemptState:
         lost: Since when they are not; None if they are.
         loss_range: The losses that it has logged, as far as a spike is judged by them.
         metrics: The newest value of each metric.
+        metric_steps: The step after which each of them was measured.
         course: How its numbers have gone.
         pace: How long its steps have taken.
         rhythm: How long it is silent while it does a step, an evaluation, a save.
@@ -115,6 +116,7 @@ class AttemptState:
     lost: LostLoss | None = None
     loss_range: LossRange = field(default_factory=LossRange)
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    metric_steps: Mapping[str, int] = field(default_factory=dict[str, int])
     course: Course = field(default_factory=Course)
     pace: Pace = field(default_factory=Pace)
     rhythm: Rhythm = field(default_factory=Rhythm)
@@ -197,6 +199,7 @@ AS_RESULT: Final = {"loss": "train_loss", "reward": "reward"}
 
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     rhythm, activity, idle_s = follow_silence(attempt.rhythm, event)
+    figures = _figures(event)
     return replace(
         _with_reported(attempt, event),
         course=follow_course(attempt.course, event),
@@ -208,7 +211,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         steps=event.step or attempt.steps,
         max_steps=event.max_steps or attempt.max_steps,
         end=event if isinstance(event, TrainingEnded) else None,
-        metrics={**attempt.metrics, **_figures(event)},
+        metrics={**attempt.metrics, **figures},
+        metric_steps={**attempt.metric_steps, **dict.fromkeys(figures, event.step or 0)},
     )
 
 

@@ -18,7 +18,7 @@ ROWS_SETTING: Final = "data"
 """Setting of a checkpoint that has the number and the hash of its training's rows."""
 
 
-Step = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+StepCount = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """A number of optimizer steps."""
 
 
@@ -33,8 +33,8 @@ class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: UnixTime | None = None
-    step: Step | None = None
-    max_steps: Step | None = None
+    step: StepCount | None = None
+    max_steps: StepCount | None = None
     idle_s: float | None = None
 
 

@@ -60,6 +60,7 @@ def run_result(
         refused_by=state.refused_by or None,
         attempts=list(map(_attempt, state.attempts)),
         metrics=state.current.metrics if state.current else {},
+        metric_steps=state.current.metric_steps if state.current and state.current.metric_steps else UNSET,
         folder=state.folder,
         output=output,
         pushed=pushed,
