@@ -209,7 +209,7 @@ def test_the_timeout_stops_and_then_kills() -> None:
     assert flow.send([polled(Liveness.ALIVE, at_s=154)]) == Kill()
     assert isinstance(flow.send([]), Poll)
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=999)]), Poll)
-    assert closing(flow, polled(Liveness.ENDED, exit_code=-9)) == Close(
+    assert closing(flow, polled(Liveness.ENDED, at_s=1000, exit_code=-9)) == Close(
         RunStage.FAILED, "stopped by the timeout before its first reported step; it did not end, and was killed"
     )
 
@@ -773,8 +773,13 @@ def test_what_a_kill_costs_is_told(kills: bool, resumed_at: int, checkpoint: int
         Started(at_s=2, attempt=1, id="x"),
         *told,
     ]
-    killed = fold([*begun, *stops, polled(Liveness.ENDED, exit_code=-9)])
-    saved = fold([*begun, *stops, said("end", status="stopped", step=97), polled(Liveness.ENDED, exit_code=143)])
+    killed = fold([*begun, *stops, polled(Liveness.ENDED, at_s=5, exit_code=-9)])
+    saved = fold(
+        [*begun, *stops, said("end", status="stopped", step=97), polled(Liveness.ENDED, at_s=5, exit_code=143)]
+    )
+    between = fold(
+        [*begun, polled(Liveness.ENDED, at_s=2.5, exit_code=-9), *stops]
+    )  # an attempt that was killed before
 
     newest = checkpoint or resumed_at
     lost = "1 step" if newest == 96 else f"{97 - newest} steps"
@@ -784,6 +789,7 @@ def test_what_a_kill_costs_is_told(kills: bool, resumed_at: int, checkpoint: int
     assert f": {lost} lost, " in because
     assert because.endswith(f"from checkpoint-{newest}" if newest else "`resume` starts over")
     assert verdict(saved, None)[1] == "stopped by a person at step 97 of 300"
+    assert verdict(between, None)[1] == "stopped by a person at step 97 of 300"
 
 
 @dataclass(slots=True)

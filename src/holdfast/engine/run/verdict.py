@@ -69,7 +69,8 @@ def _stalled_words(state: RunState, attempt: AttemptState, limit_s: float | None
 
 def _killed_words(state: RunState, attempt: AttemptState) -> str:
     """Return what a kill has cost an attempt that did not save and end as it was asked to; empty if it did."""
-    if attempt.end or not (state.stop_kills or attempt.exit_code in KILLED):
+    ended_before = attempt.ended_s < state.stop_s  # by itself, or by what was not sent for the stop
+    if attempt.end or ended_before or not (state.stop_kills or attempt.exit_code in KILLED):
         return ""
     how = "killed at once" if state.stop_kills else "it did not end, and was killed"
     if not attempt.max_steps:
