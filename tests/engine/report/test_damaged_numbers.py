@@ -84,7 +84,7 @@ CASES = [(place, path) for place, line in enumerate(LINES) for path in numbered(
 def test_a_run_with_any_number_is_shown_or_its_event_is_named(tmp_path: Path, number: str) -> None:
     """Wherever it is: in a time, a step, a figure or an exit code."""
     chance = random.Random(number)  # noqa: S311 - drawn, no secret
-    for case, (place, path) in enumerate(chance.sample(CASES, 8)):
+    for case, (place, path) in enumerate([CASES[0], *chance.sample(CASES, 8)]):
         lines = [*LINES]
         lines[place] = damaged(lines[place], path, number)
         run = tmp_path / str(case) / "r"
