@@ -210,6 +210,7 @@ def test_a_run_whose_processes_are_gone_is_not_called_running() -> None:
 
     assert [line.split()[1] for line in listed(lost, young).splitlines()[1:]] == ["unsupervised", "preparing"]
     assert f"holdfast resume {RUN}" in unstyle(render_show(lost))
+    assert "resume" not in unstyle(render_show(young))
 
 
 def test_show_tells_each_attempt() -> None:
