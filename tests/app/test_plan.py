@@ -1110,7 +1110,7 @@ def test_a_folder_with_nothing_but_a_config_is_planned_as_the_model(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "edit",
-    ["train.save_steps=.nan", "train.num_train_epochs=.inf", "peft.r=" + "9" * 400, "where.processes=" + "9" * 400],
+    ["train.save_steps=.nan", "train.num_train_epochs=.inf", "peft.r=" + "9" * 400],
 )
 def test_a_number_that_no_training_can_have_is_the_reason(tmp_path: Path, edit: str) -> None:
     """Instead of an error of arithmetic, or of an answer that never comes."""

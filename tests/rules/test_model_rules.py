@@ -267,6 +267,7 @@ class TestTables:
         assert ends_of_turn("<start_of_turn>user\n{{ m.content }}<end_of_turn>") == ("<end_of_turn>",)
 
     @pytest.mark.train
+    @pytest.mark.long
     def test_are_those_of_the_libraries(self) -> None:
         """The tables are what the installed packages say today."""
         program = (

@@ -330,6 +330,7 @@ print("\\n" + json.dumps([answer, sorted(INTEGRATION_TO_CALLBACK)]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_libraries_refuse_what_rules_call_errors(tiny: Path, tmp_path: Path) -> None:
     """Real TRL, transformers and trackio raise what the rules' pages say, and know the trackers that TRK106 knows."""

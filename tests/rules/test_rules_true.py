@@ -239,6 +239,7 @@ print(json.dumps([takes(name) for name in json.load(sys.stdin)]))
     assert ask(["-c", program], asked) == [names[name] is None for name in asked]
 
 
+@pytest.mark.long
 def test_push_without_token() -> None:
     """With a Hub that answers 401 and no token, the trainer is not even built: what HUB102 says."""
     program = """

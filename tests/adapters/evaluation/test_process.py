@@ -103,6 +103,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.long
 def test_likelihoods_are_those_of_a_plain_loop(done: tuple[Works, WorkReport], models: Path) -> None:
     """Token by token, without padding; and the same in batches."""
     plain = subprocess.run(

@@ -47,9 +47,8 @@ def test_a_supervisor_that_ends_at_once_is_reported_with_its_reason(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "variables", "error"),
     [
-        (["show", "no such run"], {}, "there is no run"),
-        (["--version"], {}, None),
-        (["runs"], {"PYTHONHOME": "/nonexistent"}, None),
+        (["resume", "nothing"], {}, "no run is called 'nothing'"),
+        (["resume", "nothing"], {"PYTHONHOME": "/nonexistent"}, None),
     ],
 )
 def test_a_command_without_an_answer_is_told_from_one_with_an_error(

@@ -94,11 +94,11 @@ def test_a_folder_that_cannot_be_searched_is_passed_over(here: Path) -> None:
 PAID = {"where.backend": "hf-jobs", "where.hardware": "a10g-large", "where.timeout": "49m"}
 COSTS: dict[str, tuple[dict[str, object], float | None]] = {
     "until its timeout, and while it saves": ({}, 1.5),
-    "until its budget, and while it saves": ({"where.budget_usd": 0.5}, 0.775),
+    "a budget, which nobody keeps once the supervisor is gone": ({"where.budget_usd": 0.5}, 1.5),
     "whatever it needs": ({"where.timeout": None}, None),
     "the price is not known": ({"where.hardware": "abacus"}, None),
     "it may get larger hardware": ({"recover.allow": ["hardware"]}, None),
-    "larger hardware, within its budget": ({"recover.allow": ["hardware"], "where.budget_usd": 0.5}, 0.775),
+    "larger hardware, and a budget": ({"recover.allow": ["hardware"], "where.budget_usd": 0.5}, None),
     "a machine that has no price": ({"where.backend": "fake", "where.hardware": None}, None),
 }
 

@@ -78,6 +78,7 @@ def changes(result: RunResult) -> dict[str, Any]:
     return {each.key.removeprefix("train."): each.after for each in result.attempts[0].remedy or ()}
 
 
+@pytest.mark.long
 def test_memory_that_ran_out_in_training_costs_rounding_alone(training: Training) -> None:
     """Half the batch, twice the accumulation: the same rows in each of as many steps, from a checkpoint amid an epoch."""
     disturbed, straight = training(fault("oom-train@8")), training()

@@ -316,6 +316,7 @@ def refused(words: Sequence[str], at: Place) -> tuple[int, list[str]]:
     return code, codes
 
 
+@pytest.mark.long
 def test_a_job_with_errors_is_refused_unless_told(at: Place) -> None:
     """The refusal is in the ledger; `--despite` goes on."""
     words = ("--set", "train.eval_strategy=steps", "--set", "dataset={path: builtin:stdlib-docstrings, rows: 9}")

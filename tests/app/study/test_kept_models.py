@@ -19,6 +19,7 @@ def kept(quick: QuickStudy, answer: dict[str, Any]) -> list[float]:
     ]
 
 
+@pytest.mark.long
 def test_the_models_of_the_best_settings_stay(quick: QuickStudy) -> None:
     """With all seeds of a setting; the others say why theirs are gone, and are not trained again."""
     rates = {"train.learning_rate": [0.03, 0.001, 0.01, 0.05]}

@@ -89,6 +89,7 @@ def test_a_search_is_the_same_wherever_it_runs(quick: QuickStudy) -> None:
     assert median(proposed) < median(drawn)
 
 
+@pytest.mark.long
 def test_a_small_space_is_tried_whole_and_no_more(quick: QuickStudy) -> None:
     """What a grid has tried there counts; what conditions leave out does not."""
     space = {"train.learning_rate": {"choice": [0.001, 0.01, 0.02]}, "seed": {"integers": [1, 4]}}
@@ -145,6 +146,7 @@ def test_an_agent_is_asked_about_every_place_that_a_search_may_choose(quick: Qui
     assert effects_of_study(quick.file).costs
 
 
+@pytest.mark.long
 def test_other_keys_are_another_search(quick: QuickStudy) -> None:
     """Ranges may change: what lies outside of them stays in the table."""
     quick.write(search={"count": 11, "values": RATES}, parallel=5)
@@ -173,6 +175,7 @@ def test_a_damaged_list_of_proposals_is_refused(quick: QuickStudy, text: str) ->
     assert "delete it" in caught.value.fix
 
 
+@pytest.mark.long
 def test_a_trial_that_fails_is_not_proposed_again(quick: QuickStudy) -> None:
     """It counts, and the search goes on."""
     space = {"train.learning_rate": {"choice": [0.5, 0.01, 0.02, 0.03]}, "seed": {"integers": [1, 4]}}

@@ -328,6 +328,7 @@ def test_a_study_that_is_killed_goes_on_where_it_was(quick: QuickStudy, kills: i
     assert len(quick.trainings()) == len(seeds)
 
 
+@pytest.mark.long
 def test_a_trial_that_is_interrupted_and_continued_counts_once(quick: QuickStudy) -> None:
     """So its budget still has room for the others."""
     quick = QuickStudy(quick.folder, seconds=1)
@@ -362,6 +363,7 @@ def test_two_processes_do_not_run_one_study(quick: QuickStudy) -> None:
         study.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.long
 def test_a_study_in_the_background_outlives_the_command(quick: QuickStudy) -> None:
     """It is looked at until it is done."""
     quick.write(seeds=[1, 2])

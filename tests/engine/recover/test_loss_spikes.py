@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.job_file.job import Job
-from holdfast.core.run.event import Diagnosed, Liveness, RunRequested, Starting, Stopper, StopRequested
+from holdfast.core.run.event import Diagnosed, Liveness, Reported, RunRequested, Starting, Stopper, StopRequested
 from holdfast.core.run.loss_spike import LEARNT, SPIKE_LOSSES
 from holdfast.core.run.requested_job import RequestedJob
 from holdfast.core.run.run_state import RunState
@@ -47,7 +47,7 @@ def play(job: Job, *looks: Look) -> tuple[RunState, FakeStore]:
         return diagnosed("loss-spike", attempt=number, at_s=now_s)
 
     given = replace(dependencies(FakeBackend(looks), store), diagnose=diagnose, plan=plan)
-    return drive("r", Limits(attempts=3, ends_spikes=ends_spikes(plan)), given), store
+    return drive("r", Limits(attempts=3, ends_spikes=ends_spikes(job)), given), store
 
 
 def allowing(*permissions: str, method: str = "sft") -> Job:
@@ -104,13 +104,50 @@ def test_a_spike_that_comes_again_lowers_the_rate_if_the_job_permits_it(permissi
     assert [each.permission for each in state.remedies] == ["loss_spike", second]
 
 
+def test_the_last_attempt_is_not_ended_for_a_spike() -> None:
+    """None could follow it, and a finite loss may come back."""
+    store = FakeStore()
+    store.append("r", [RunRequested(at_s=1.0, folder="/r", about=RequestedJob(job="job", method="sft"))])
+    limits = Limits(attempts=1, ends_spikes=ends_spikes(allowing("loss_spike")))
+    state = drive("r", limits, dependencies(FakeBackend([*trains(CALM + HIGH * 2), DONE]), store))
+
+    assert state.stage == "succeeded"
+
+
+@pytest.mark.parametrize("more", [[3.0], [1.0, 9.0], [9.0, 2.0, 2.0]])
+def test_what_is_logged_until_the_attempt_has_heard_the_stop_changes_nothing(more: list[float]) -> None:
+    """The spike is proven: its batches are left out, and no checkpoint that follows it is continued from."""
+    spiked = len(CALM) + SPIKE_LOSSES
+    late = trains(CALM + HIGH + more)[spiked + 1 :]
+    late.append(replace(late[-1], reports=[{"event": "checkpoint", "step": spiked + 9, "path": "/c/checkpoint-x"}]))
+    state, store = play(
+        allowing("loss_spike"), *trains(CALM + HIGH), *late, STOPPED, *trains([1.0] * 9, after=30), DONE
+    )
+    events = [event for _, event in store.rows]
+
+    assert [each.resumes_until for each in state.remedies] == [len(CALM)]
+    assert [step for step in (30, spiked + 9) if usable_steps(events).has(step)] == [30]
+
+
+def test_a_spoilt_checkpoint_stays_spoilt_if_a_person_stops_the_run_too() -> None:
+    """The run is continued later, from before the spike."""
+    spiked = len(CALM) + SPIKE_LOSSES
+    _, store = play(allowing("loss_spike"), *trains(CALM + HIGH), STOPPED, DONE)
+    events = [event for _, event in store.rows]
+    stop = next(index for index, event in enumerate(events) if isinstance(event, StopRequested))
+    saved = {"event": "checkpoint", "step": spiked + 1, "path": "/c/checkpoint-x"}
+    person = StopRequested(at_s=events[stop].at_s, by=Stopper.PERSON)
+    stopped = [*events[: stop + 1], person, Reported(at_s=9.0, attempt=1, said=saved)]
+
+    assert [step for step in (30, 40, spiked + 1) if usable_steps(stopped).has(step)] == [30]
+
+
 def test_the_verdict_tells_the_losses() -> None:
-    """If the run has no attempt left."""
-    job = make_job(recover={"allow": ["loss_spike"], "attempts": 1})
-    plan, store = plan_of(job), FakeStore()
+    """If nothing is changed against it."""
+    job, store = allowing("loss_spike"), FakeStore()
     store.append("r", [RunRequested(at_s=1.0, folder="/r", about=RequestedJob(job="job", method="sft"))])
     looks = [*trains(CALM + HIGH), STOPPED]
-    state = drive("r", Limits(attempts=1, ends_spikes=ends_spikes(plan)), dependencies(FakeBackend(looks), store))
+    state = drive("r", Limits(attempts=2, ends_spikes=ends_spikes(job)), dependencies(FakeBackend(looks), store))
 
     assert state.because.startswith("stopped by the watch on loss spikes at step 42")
     assert state.because.endswith("the loss was usually 1.05 up to step 32, and 9 from step 33 to step 42")

@@ -42,6 +42,7 @@ from holdfast.engine.run.actions import (
     Close,
     EvaluateModel,
     ExportModel,
+    FindCause,
     Kill,
     Note,
     Poll,
@@ -224,6 +225,12 @@ def test_another_supervisor_leaves_an_attempt_what_was_left_of_the_timeout(left_
     assert isinstance(next(flow), Poll)
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=99.0 + left_s, attempt=2)]), Poll)
     assert flow.send([polled(Liveness.ALIVE, at_s=101.0 + left_s, attempt=2)]) == Stop(Stopper.TIMEOUT)
+
+    failed = polled(Liveness.ENDED, at_s=100.0 + left_s / 2, exit_code=1, attempt=2)
+    flow = supervise(fold([ASKED, *first, second, started]), Limits(timeout_s=1000, attempts=3))
+    next(flow)
+    assert flow.send([failed]) == FindCause(3)
+    flow.send([Diagnosed(at_s=100.0 + left_s / 2, attempt=2, name="a", next_s=0.0)])
 
     again = next(supervise(fold([ASKED, *first, second]), Limits(timeout_s=1000, attempts=3)))
     assert again == Start(2, resume=True, timeout_s=left_s)
@@ -534,6 +541,33 @@ def test_detaching_leaves_the_attempt_alone() -> None:
 
     assert (state.stage, backend.stopped, backend.killed) == (RunStage.RUNNING, [], [])
     assert not any(isinstance(event, Closed) for _, event in store.rows)
+
+
+@pytest.mark.parametrize("after", [[], STARTED[:1]])
+def test_a_stop_while_an_attempt_is_prepared_is_sent_once_it_has_started(after: Sequence[Event]) -> None:
+    """Whether it is written before the attempt is, or after it: a person's stop stays a stop."""
+    stop = StopRequested(at_s=1.5, by=Stopper.PERSON)
+    flow = supervise(fold([ASKED]), Limits(attempts=3))
+    assert next(flow) == Start(1, resume=False)
+    events = [*after, stop, *STARTED[len(after) :]]
+
+    assert flow.send(events) == Stop(Stopper.PERSON)
+
+
+@pytest.mark.parametrize("by", [Stopper.STALL, Stopper.NAN, Stopper.SPIKE])
+@pytest.mark.parametrize("orders", [["stop"], ["kill"], ["stop", "kill"]])
+def test_a_persons_order_goes_before_the_watchs(by: Stopper, orders: list[Order]) -> None:
+    """No attempt follows, and none is told twice to save."""
+    store, backend = (
+        FakeStore(),
+        FakeBackend([*[Look(answer=Liveness.ALIVE)] * 2, Look(answer=Liveness.ENDED, exit_code=143)]),
+    )
+    store.append("r", [ASKED, *STARTED, StopRequested(at_s=3.0, by=by)])
+    state = drive("r", Limits(attempts=3), dependencies(backend, store, FakeOrders(*orders)))
+
+    assert (state.stage, state.stop, len(state.attempts)) == (RunStage.CANCELLED, Stopper.PERSON, 1)
+    assert backend.stopped == []
+    assert bool(backend.killed) == ("kill" in orders)
 
 
 def test_an_order_to_stop_is_written_and_passed_on_once() -> None:

@@ -387,6 +387,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.long
 def test_what_is_wrong_with_the_inputs_is_said_before_the_traceback(place: Path, tiny: Path) -> None:
     """Missing or empty data, a folder without a model, a secret that is not set: what, where, and no model folder."""
     (place / "hollow").mkdir()

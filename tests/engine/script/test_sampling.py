@@ -211,6 +211,7 @@ def test_a_mixture_of_streams_uses_all_of_each(place: Path, load: Load) -> None:
     assert streamed(600, **mixed, seed=1)[0] != rows
 
 
+@pytest.mark.long
 def test_a_mixture_of_streams_is_limited_and_rewritten(load: Load) -> None:
     """`rows` of both together, again and again; each with the columns of its own dataset."""
     del load  # it is in the folder of the data

@@ -233,7 +233,7 @@ class Ledger:
             return self._fill(sqlite3.connect(":memory:", isolation_level=None)), 0
         if not self._path.exists():
             self._make()
-        if not self._path.is_file():
+        if self._path.exists() and not self._path.is_file():
             raise LedgerError("ledger.sqlite is not a file", where=str(self._path), fix="move it away: it is made anew")
         inode = _inode(self._path)
         # One thread at a time uses it; the one that lets go of it last may be another.
@@ -354,9 +354,14 @@ def _row(line: str) -> tuple[object, ...]:
         read = parse_json(line, USABLE_NUMBERS)
         kind, fields = read["kind"], read["fields"]
         said = fields["said"]["event"] if kind == "reported" else None
-        return float(fields["at_s"]), str(kind), said if isinstance(said, str) else None, json.dumps(fields)
+        return float(fields["at_s"]), _text(kind) or UNREADABLE, _text(said), json.dumps(fields)
     except (ValueError, TypeError, KeyError):
         return 0.0, UNREADABLE, None, json.dumps(line)
+
+
+def _text(value: object) -> str | None:
+    """Return a text that SQLite can store; None if it is none."""
+    return value if isinstance(value, str) and _is_utf8(value) else None
 
 
 def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
@@ -370,7 +375,7 @@ def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
 
 
 def _is_utf8(name: str) -> bool:
-    """True of a file's name that is text; Linux allows any bytes.
+    """True of text without halves of characters, as the name of a file may have them, or a line of JSON.
 
     >>> _is_utf8("é"), _is_utf8(os.fsdecode(bytes([255])))
     (True, False)

@@ -26,7 +26,7 @@ def continue_run(run: Run, observer: RunObserver) -> Run | RunResult:
     if not has_plan(run.folder):
         return _prepare_again(run, observer)
     if is_supervised(run.folder):
-        observer.on_note(f"{run.name} is running already: this follows it to its end, as `holdfast watch` does")
+        observer.on_note(f"{run.name} is running already: its supervisor goes on, and this only follows it")
         return run
     if edited := _edited_target(run):
         what = f"{edited} has changed since the run started, and the run keeps to its own copy"

@@ -65,7 +65,6 @@ def effects_of_run(
     limits = SpendingLimits(
         hardware=where.hardware,
         timeout_s=where.timeout_s,
-        budget_usd=where.budget_usd,
         grows=read.job is not None and LARGER in read.job.recover.allow,
     )
     folder = Path(path).absolute().parent
@@ -95,7 +94,6 @@ def _effects_of_next_attempt(opened: Run) -> RunEffects:
     limits = SpendingLimits(
         hardware=plan.hardware,
         timeout_s=plan.timeout_s,
-        budget_usd=plan.budget_usd,
         grows=LARGER in (plan.job or {}).get("recover", {}).get("allow", ()),
     )
     return _with_most_usd(_effects_of_plan(plan, state, opened.name, request.target), limits, plan.usd_per_hour)

@@ -14,7 +14,7 @@ from holdfast.core.diagnose.log import Line
 from holdfast.core.errors import LedgerError
 from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import Event, RunStage, Stopper, training_events
-from holdfast.core.run.run_state import RunState
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.core.run.training_event import TrainingStarted
 from holdfast.engine.diagnose.attempts import (
     Ending,
@@ -33,8 +33,8 @@ from holdfast.results.rehearse import RehearseResult
 
 def read_history(run: Run) -> RunHistory:
     """Return the history of a run."""
-    events = run.ledger.outline(run.name)
-    state = run.state()
+    events = run.events()
+    state = fold(events)  # of all of them: an outline lacks the steps by which a loss is judged
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
     ending = read_ending_of(folder)
     known, evidence = attempt_evidence(state, ending)

@@ -34,6 +34,7 @@ from holdfast.core.run.event import (
 )
 from holdfast.core.run.plan import Plan
 from holdfast.core.run.run_state import RunState, fold
+from holdfast.engine.recover.replanning import remedied_job
 from holdfast.engine.recover.spoilt_steps import ends_spikes
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.retrieved_output import RetrievedOutput
@@ -111,7 +112,7 @@ class Run:
                 poll_s=backend.capabilities.poll_s,
                 evaluates=bool(plan.evaluations),
                 exports=bool(plan.gguf),
-                ends_spikes=ends_spikes(plan),
+                ends_spikes=ends_spikes(remedied_job(plan, ())),
                 stall_s=plan.stall_timeout_s,
                 budget=budget_of(plan),
             )

@@ -1,7 +1,7 @@
 """Stopping a run from outside its supervisor. It imports little, so that a person who wants a run to stop does not wait."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.adapters.clock import SystemClock
@@ -9,7 +9,7 @@ from holdfast.app.run.backends import attach_backend, require_backend
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import UnreachableError
 from holdfast.core.run.event import RunScheduled, RunStage, Stopper, StopRequested
-from holdfast.core.run.run_state import RunState
+from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.verdict import verdict
 from holdfast.results.run import RunResult
@@ -36,16 +36,16 @@ def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> N
     if current and current.id:
         backend = attach_backend(current.backend)
         end = backend.kill if kills else backend.stop
-        _reach(run.name, lambda: end(current.id))
+        _reach(run.name, lambda: end(current.id), PAUSES_S if by is Stopper.PERSON else ())
 
 
-def _reach(run: str, call: Callable[[], None]) -> None:
-    """Call a service, and again while it cannot be reached.
+def _reach(run: str, call: Callable[[], None], pauses_s: Sequence[float]) -> None:
+    """Call a service, and again after each pause while it cannot be reached.
 
     Raises:
         UnreachableError: It was never reached.
     """
-    for pause_s in (*PAUSES_S, None):
+    for pause_s in (*pauses_s, None):
         try:
             call()
         except UnreachableError as error:
@@ -78,7 +78,7 @@ def cancel_unstarted(run: Run) -> RunResult:
     """Close a run that was stopped before its first attempt, or between two, and return its result."""
     from holdfast.app.run.reporting import write_report  # most stops write none
 
-    state = run.state()
+    state = fold(run.events())
     _, because = verdict(state, None) if state.current else (None, "stopped before it was started")
     run.close(RunStage.CANCELLED, because)
     write_report(run)

@@ -32,7 +32,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     if state.stage.ended:
         raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
     request_stop(opened, state, Stopper.PERSON)
-    if is_idle(state) and (closed := _close_idle(opened)):
+    if closed := _close_idle(opened):
         return closed
     return supervise_or_watch(opened, observer)
 
@@ -43,6 +43,6 @@ def _close_idle(run: Run) -> RunResult | None:
         state = run.state()
         if not mine and state.current is None:
             return run_result(run.name, state)  # whoever prepares it closes it
-        if not mine or not is_idle(state):
+        if not mine or state.stage.ended or not is_idle(state):
             return None
         return unschedule(run, state.scheduled) if state.scheduled else cancel_unstarted(run)

@@ -59,7 +59,7 @@ class LossRange:
         count: How many were logged.
         recent: The newest.
         highest: The highest of all.
-        spike: The high losses at its end, which are not counted yet; None if there are none.
+        spike: The high losses at its end, which are not counted yet; None if there are none. One that is proven stays.
     """
 
     step: int = 0
@@ -70,7 +70,7 @@ class LossRange:
 
     @property
     def has_spiked(self) -> bool:
-        """Whether a spike is proven, and has not ended."""
+        """Whether a spike is proven."""
         return self.spike is not None and self.spike.is_proven
 
 
@@ -85,6 +85,8 @@ def follow_loss_range(known: LossRange, event: StepDone) -> LossRange:
         return known
     if _is_high(known, loss):
         return _with_high(known, step, loss)
+    if known.has_spiked:  # the attempt is ended for it, and some more steps are logged until it has heard that
+        return known
     return _counted(known, step, *(known.spike.losses if known.spike else ()), loss)
 
 

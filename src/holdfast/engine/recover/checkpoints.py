@@ -52,5 +52,9 @@ def _last_usable(event: Event, state: RunState) -> int | None:
 def _saved_step(event: Reported, state: RunState) -> frozenset[int]:
     """Return the step of a checkpoint that was saved, unless its weights are lost, or spoilt by a spike that ends the attempt."""
     saved = event.training_event
-    lost = state.stop is Stopper.SPIKE or any(each.number == event.attempt and each.lost for each in state.attempts)
-    return frozenset({saved.step}) if isinstance(saved, CheckpointSaved) and saved.step and not lost else frozenset()
+    spoilt = (each.lost or each.loss_range.has_spiked for each in state.attempts if each.number == event.attempt)
+    return (
+        frozenset({saved.step})
+        if isinstance(saved, CheckpointSaved) and saved.step and not any(spoilt)
+        else frozenset()
+    )

@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 from statistics import mean
 
+from holdfast.core.job_file.job import Job
 from holdfast.core.run.loss_spike import LossSpike
 from holdfast.core.run.lost_loss import LostLoss
-from holdfast.core.run.plan import Plan
 from holdfast.core.run.remedy import AppliedRemedy, Permission
 from holdfast.engine.recover.failed_job import FailedJob
-from holdfast.engine.recover.replanning import remedied_job
 from holdfast.engine.units import render_number
 
 
-def ends_spikes(plan: Plan) -> bool:
+def ends_spikes(job: Job | None) -> bool:
     """True if a job has an attempt ended whose loss spikes and stays high. Losses of rewards say nothing, and scripts are not changed."""
-    job = remedied_job(plan, ())
     return job is not None and "loss_spike" in job.recover.allow and not job.method.generates
 
 

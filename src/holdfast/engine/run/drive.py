@@ -233,13 +233,22 @@ class _Loop:
             case "detach":
                 raise _Detached
             case "kill":
-                # So that the run counts as cancelled, and each terminal says that it is killed.
-                self._record(StopRequested(at_s=self._now, by=self.state.stop or Stopper.PERSON, kills=True))
+                self._record(self._kill_request())
                 self._kill(Kill())
             case "stop" if not self.state.stop:
                 self._stop(Stop(Stopper.PERSON))
+            case "stop" if self.state.stop and not self.state.stop.is_final:
+                # It was told to end; a second signal would keep it from saving.
+                self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
             case _:
                 self._dependencies.clock.sleep(after_s)
+
+    def _kill_request(self) -> StopRequested:
+        """Return what is recorded of a person's kill, so that the run counts as cancelled, and each terminal says that it is killed."""
+        stop = self.state.stop
+        if stop is None or not stop.is_final:
+            return StopRequested(at_s=self._now, by=Stopper.PERSON, kills=True)
+        return StopRequested(at_s=self._now, by=stop, because=self.state.stop_because, kills=True)
 
     def _look(self) -> tuple[Polled, Sequence[Event]]:
         """Return the state of the attempt, and its new reports. It has ended when all that it wrote has arrived."""

@@ -9,6 +9,7 @@ from holdfast.core.job_file.job import Environment, Job, Where
 from holdfast.core.run.backends import DEFAULT_BACKEND
 from holdfast.core.run.plan import Plan, PlannedEvaluation, RunRequest
 from holdfast.core.run.requested_job import RequestedJob
+from holdfast.engine.recover.spoilt_steps import ends_spikes
 from holdfast.engine.run.naming import name_job
 
 
@@ -18,7 +19,7 @@ def apply_job(plan: Plan, job: Job) -> Plan:
     notified = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
     after = replace(notified, evaluations=planned_evaluations(job), gguf=tuple(job.output.gguf))
     after = replace(after, export_on=job.output.export_on or "")
-    watched = {"HOLDFAST_SPIKES": "1"} if "loss_spike" in job.recover.allow else {}
+    watched = {"HOLDFAST_SPIKES": "1"} if ends_spikes(job) else {}
     variables = {**after.variables, **watched}
     return replace(after, script_name=f"{plan.name}.py", attempts=job.recover.attempts, variables=variables)
 

@@ -60,31 +60,26 @@ class SpendingLimits:
     Attributes:
         hardware: What it runs on.
         timeout_s: The time that it may take.
-        budget_usd: The money that it may cost.
         grows: Whether it may get larger hardware, so that a timeout does not limit its cost.
     """
 
     hardware: str | None
     timeout_s: float | None
-    budget_usd: float | None
     grows: bool
 
 
 def most_usd(limits: SpendingLimits, usd_per_hour: Mapping[str, float]) -> float | None:
-    """Return the most that a run may cost: until its limit, and while it saves after that; None if it has no limit or no price.
+    """Return the most that a run may cost: until its timeout, and while it saves after that; None if it has none, or no price.
 
-    >>> most_usd(SpendingLimits(hardware="a10g-large", timeout_s=4 * 3600.0, budget_usd=None, grows=False), {"a10g-large": 1.5})
+    A budget is no such limit: it is kept by the process that supervises the run, and the job goes on without it.
+
+    >>> most_usd(SpendingLimits(hardware="a10g-large", timeout_s=4 * 3600.0, grows=False), {"a10g-large": 1.5})
     6.275
     """
     price = usd_per_hour.get(limits.hardware or "")
-    if price is None:
+    if price is None or limits.timeout_s is None or limits.grows:
         return None
-    saving_usd = price * SAVE_S / HOUR_S
-    if limits.budget_usd is not None:
-        return limits.budget_usd + saving_usd
-    if limits.timeout_s is None or limits.grows:
-        return None
-    return price * limits.timeout_s / HOUR_S + saving_usd
+    return price * (limits.timeout_s + SAVE_S) / HOUR_S
 
 
 def is_used_up(state: RunState, budget: Budget | None) -> bool:

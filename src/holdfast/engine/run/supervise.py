@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.core.run.attempt_state import AttemptState
-from holdfast.core.run.event import Event, ModelExported, RunStage, Stopper
+from holdfast.core.run.event import Event, ModelExported, RunStage, Stopper, StopRequested
 from holdfast.core.run.run_state import RunState, fold
 from holdfast.engine.recover.policy import failed_by_itself, is_end_requested
 from holdfast.engine.recover.promises import broken_promises
@@ -49,7 +49,7 @@ class Limits:
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
         evaluates: Whether the final model is evaluated.
         exports: Whether the final model is exported.
-        ends_spikes: Whether an attempt is stopped whose loss spikes and stays high.
+        ends_spikes: Whether an attempt is stopped whose loss spikes and stays high, if another can follow: it may come back.
         stall_s: Seconds without a sign of life after which an attempt is stopped, instead of what its own rhythm says; None for that.
         budget: What all attempts together may cost; None for no limit.
     """
@@ -195,7 +195,7 @@ def _grace_s(state: RunState, limits: Limits) -> float:
 
 def _limits_of_attempt(state: RunState, limits: Limits) -> Limits:
     """Return the limits of the newest attempt: another supervisor may have given it what was left of the timeout."""
-    current = _alive(state)
+    current = state.current
     return limits if current is None or current.timeout_s is None else replace(limits, timeout_s=current.timeout_s)
 
 
@@ -246,8 +246,10 @@ def _has_trained_without_verdict(state: RunState) -> bool:
 
 def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
     """Start an attempt, and stop it if that was requested before the backend had an id to stop it by."""
-    state = fold((yield start), state)
-    stop = state.stop or stop
+    events = yield start
+    asked = [each.by for each in events if isinstance(each, StopRequested)]  # the start of an attempt forgets them
+    state = fold(events, state)
+    stop = state.stop or next(reversed(asked), stop)
     return fold((yield Stop(stop)), state) if stop and _alive(state) else state
 
 
@@ -266,7 +268,7 @@ def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, sile
         return Stopper.STALL
     if _is_lost(state, current):
         return Stopper.NAN
-    if limits.ends_spikes and current.loss_range.has_spiked:
+    if limits.ends_spikes and current.loss_range.has_spiked and len(state.attempts) < limits.attempts:
         return Stopper.SPIKE
     return Stopper.PROMISE if any(broken_promises(state)) else None
 

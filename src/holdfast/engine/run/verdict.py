@@ -75,6 +75,9 @@ def _killed_words(state: RunState, attempt: AttemptState) -> str:
     how = "killed at once" if state.stop_kills else "it did not end, and was killed"
     if not attempt.max_steps:
         return f"; {how}"
+    spoilt = {Stopper.NAN: attempt.lost, Stopper.SPIKE: attempt.loss_range.spike}.get(state.stop or Stopper.PERSON)
+    if spoilt:
+        return f"; {how}: `resume` continues from step {spoilt.after} or before"
     step = attempt.checkpoint_step
     lost = render_counted(max(attempt.steps - step, 0), "step")
     goes_on = f"`resume` continues from checkpoint-{step}" if step else "`resume` starts over"
