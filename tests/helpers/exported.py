@@ -74,7 +74,7 @@ def edit_json(path: Path, **values: Any) -> None:
 def adapters() -> dict[str, tuple[str, Any, dict[str, Any]]]:
     """The adapters: of which base, how configured, and what else is done.
 
-    head: LoRA on the output layer alone, of tied weights. whole-head: the output layer saved whole. grown: two more tokens,
+    head: LoRA on the output layer alone, of tied weights; embeddings: on the input layer. whole-head: the output layer saved whole. grown: two more tokens,
     embeddings saved; unsaved: not saved. idle: as it was initialized. foreign: of llama, with tiny as its base, which has
     fewer layers; wide: of llama, with tiny as its base, whose keys are narrower.
     """
@@ -89,6 +89,8 @@ def adapters() -> dict[str, tuple[str, Any, dict[str, Any]]]:
         "dora": ("tiny", LoraConfig(**whole, use_dora=True), {}),
         "rslora": ("tiny", LoraConfig(**whole, use_rslora=True, lora_alpha=16), {}),
         "head": ("tiny", LoraConfig(**lora, target_modules=["q_proj", "lm_head"]), {}),
+        "embeddings": ("untied", LoraConfig(**lora, target_modules=["q_proj", "embed_tokens"]), {}),
+        "tied-embeddings": ("tiny", LoraConfig(**lora, target_modules=["embed_tokens"]), {}),
         "whole-head": ("tiny", LoraConfig(**whole, modules_to_save=["lm_head"]), {}),
         "grown": ("tiny", LoraConfig(**whole), tokens),
         "unsaved": ("tiny", LoraConfig(**whole), {**tokens, "saved": False}),

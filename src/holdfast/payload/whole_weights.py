@@ -76,7 +76,7 @@ def refuse_unknown_tokens(tokenizer: Any, model: Any) -> None:
     Raises:
         WeightsError: It lacks one.
     """
-    has, largest = model.get_input_embeddings().num_embeddings, max(tokenizer(ORDINARY)["input_ids"], default=0)
+    has, largest = len(model.get_input_embeddings().weight), max(tokenizer(ORDINARY)["input_ids"], default=0)
     if largest >= has:
         what = f"the tokenizer is that of another model: it gives the token {largest} for {ORDINARY!r}, and the model has {has} tokens"
         raise WeightsError("damaged", what)

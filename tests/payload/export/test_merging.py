@@ -66,6 +66,8 @@ MERGED: dict[str, tuple[str, list[str], str | None, str]] = {
     "rslora": ("tiny", ["rslora"], None, "5GB"),
     "several": ("tiny", ["lora", "second"], None, "5GB"),
     "head": ("tiny", ["head"], None, "5GB"),
+    "embeddings": ("untied", ["embeddings"], None, "5GB"),
+    "tied-embeddings": ("tiny", ["tied-embeddings"], None, "5GB"),
     "whole-head": ("tiny", ["whole-head"], None, "5GB"),
     "grown": ("tiny", ["grown"], None, "5GB"),
     "on-half": ("half", ["on-half"], None, "5GB"),

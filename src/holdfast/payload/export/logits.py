@@ -15,7 +15,7 @@ LONGEST = 64
 def logits_of(model: Any, tokenizer: Any) -> Iterator[torch.Tensor]:
     """Yield the logits for some texts, on this processor."""
     refuse_unknown_tokens(tokenizer, model)
-    limit = model.get_input_embeddings().num_embeddings
+    limit = len(model.get_input_embeddings().weight)
     for text in some_texts(COMPARED):
         ids = [each for each in tokenizer(text)["input_ids"][:LONGEST] if each < limit]
         with torch.no_grad():
