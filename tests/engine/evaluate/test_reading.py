@@ -135,6 +135,38 @@ def test_a_column_that_names_choices_in_different_ways_is_refused(answers: list[
     assert "`answer` names the right choice in different ways" in found.because
 
 
+@pytest.mark.parametrize("answer", ["The answer is (B), as it barks.", "B) dog", "2) dog"])
+def test_a_text_that_names_no_choice_is_an_answer_itself(answer: str) -> None:
+    """Choices are read only of it, and only where it is read: not for the loss of messages, nor for prompts alone."""
+    row = {"question": "Which barks?", "options": WORDS, "answer": answer}
+    talk = {"messages": [*USER, *FOUR], **row}
+
+    references = [
+        read_rows(find_tasks(profile([each]))["answers"], {0: each}).examples[0].reference for each in (row, talk)
+    ]
+    loss = read_rows(find_tasks(profile([talk]))["likelihood"], {0: talk})
+
+    assert references[0] == answer
+    assert references[1] in (answer, "4")
+    assert loss.examples[0].scored[0].answer == FOUR
+
+
+@pytest.mark.parametrize("hidden", ["", -1, "-2", "E", 9])
+def test_hidden_labels_hide_no_prompts(hidden: Any) -> None:
+    rows = [{"question": "Which barks?", "options": WORDS, "answer": hidden}] * 2
+    tasks = find_tasks(profile(rows))
+
+    assert len(read_rows(tasks["prompts"], dict(enumerate(rows))).examples) == 2
+    assert "answers" not in tasks or not read_rows(tasks["answers"], dict(enumerate(rows))).examples
+
+
+@pytest.mark.parametrize("label", [-1, 9])
+def test_a_label_that_is_only_kept_hides_no_solution(label: int) -> None:
+    row = {"question": "Which barks?", "options": WORDS, "solution": "It is the dog.", "label": label}
+
+    assert read_rows(find_tasks(profile([row]))["answers"], {0: row}).examples[0].reference == "It is the dog."
+
+
 def test_a_letter_stays_the_answer_to_a_question_that_shows_the_choices() -> None:
     shown = {"question": "Which barks?\nA. cat\nB. dog", "choices": ["cat", "dog"], "answer": "B"}
     hidden = {**shown, "question": "Which barks?"}

@@ -185,6 +185,21 @@ def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Se
     return question, options, right
 
 
+def unnamed_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> str:
+    """Why a row has no right choice to be its answer, for users; empty if it has, or if it has a text that is an answer itself."""
+    try:
+        read_choice(row, columns)
+    except ValueError as error:
+        return "" if columns.namings and _is_an_answer(row.get(columns.right)) else str(error)
+    return ""
+
+
+def _is_an_answer(value: Any) -> bool:
+    """A text that is more than a letter or a number, as which one is hidden or names no choice."""
+    text = value.strip() if isinstance(value, str) else ""
+    return len(text) > 1 and not text.lstrip("-").isdecimal()
+
+
 def with_right_text(row: Mapping[str, Any], columns: ChoiceColumns) -> Mapping[str, Any]:
     """Return a row with the text of its right choice as its answer; a letter stays one if the question shows all choices."""
     try:

@@ -10,7 +10,7 @@ from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
 from holdfast.core.job.methods import Method
 from holdfast.core.rows.columns import Scalar, Type
 from holdfast.core.text.numbers import is_whole
-from holdfast.engine.evaluate.choices import ChoiceColumns, find_choices, read_choice, with_right_text
+from holdfast.engine.evaluate.choices import ChoiceColumns, find_choices, read_choice, unnamed_choice, with_right_text
 from holdfast.engine.inspect.made_completions import ANSWERS as SOLUTIONS
 from holdfast.engine.mapping import propose
 from holdfast.engine.mapping.applying import map_each
@@ -83,7 +83,8 @@ def find_tasks(
         _choices(choices, chat=chat) if choices else None,
         _preference(data),
         _classes(data, model_labels, rows, chat=chat),
-        *(replace(each, choices=choices) for each in (*_answers(data), _likelihood(data)) if each),
+        *_answers(data, choices),
+        _likelihood(data, choices),
     )
     found = [each for each in readers if each]
     if "messages" in data.columns or "conversations" in data.columns:
@@ -115,8 +116,8 @@ def read_rows(reading: TaskReading, numbered: Mapping[int, Row]) -> ReadRows:
 def _read(reading: TaskReading, row: Row, mapped: Row | None) -> Example | str:
     """Return the example of a row, or why it cannot be evaluated."""
     try:
-        if reading.choices:
-            _choice_of(row, reading.choices)
+        if reading.choices and (problem := unnamed_choice(row, reading.choices)):
+            return problem
         return "it lacks a value that is needed" if mapped is None else reading.read(mapped)
     except UnfitError as error:
         return str(error)
@@ -250,7 +251,7 @@ def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
     return labels.index(text)
 
 
-def _answers(data: DataProfile) -> Iterator[TaskReading]:
+def _answers(data: DataProfile, choices: ChoiceColumns | None) -> Iterator[TaskReading]:
     """Yield the reading of prompts with a reference, and that of prompts alone."""
     if data.forms.get("prompt") in ("text", "chat") and data.forms.get("completion", "null") != "null":
         yield TaskReading(task="answers", read=_with_reference("completion"))
@@ -259,10 +260,17 @@ def _answers(data: DataProfile) -> Iterator[TaskReading]:
     if not fits:
         return
     if source is not None and '"solution"' in source:
-        yield TaskReading(task="answers", source=source, read=_with_reference("solution"))
+        right = choices if choices and _takes(source, choices.right) else None
+        yield TaskReading(task="answers", source=source, read=_with_reference("solution"), choices=right)
     elif name := next((each for each in (*SOLUTIONS, *RESULTS) if data.forms.get(each, "null") != "null"), None):
-        yield TaskReading(task="answers", source=source, read=_with_reference(name))
+        right = choices if choices and choices.right == name else None
+        yield TaskReading(task="answers", source=source, read=_with_reference(name), choices=right)
     yield TaskReading(task="prompts", source=source, read=lambda row: Example(row=0, prompt=_prompt(row)))
+
+
+def _takes(source: str | None, column: str) -> bool:
+    """A mapping that makes something of a column, rather than keep it."""
+    return source is not None and f'"{column}"' in source.replace(f'"{column}": row["{column}"]', "")
 
 
 def _with_reference(name: str) -> Callable[[Row], Example]:
@@ -284,9 +292,10 @@ def _prompt(row: Row) -> Prompt:
     return prompt
 
 
-def _likelihood(data: DataProfile) -> TaskReading | None:
+def _likelihood(data: DataProfile, choices: ChoiceColumns | None) -> TaskReading | None:
     fits, source = _mapping(data, Method.SFT)
-    return TaskReading(task="likelihood", source=source, read=_read_texts) if fits else None
+    right = choices if choices and _takes(source, choices.right) else None
+    return TaskReading(task="likelihood", source=source, read=_read_texts, choices=right) if fits else None
 
 
 def _read_texts(row: Row) -> Example:
