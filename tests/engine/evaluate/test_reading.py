@@ -167,6 +167,25 @@ def test_a_label_that_is_only_kept_hides_no_solution(label: int) -> None:
     assert read_rows(find_tasks(profile([row]))["answers"], {0: row}).examples[0].reference == "It is the dog."
 
 
+NUMBERS = ["12", "15", "3", "7"]
+
+
+@pytest.mark.parametrize(
+    ("options", "usual", "slip"),
+    [(NUMBERS, "15", "2"), (NUMBERS, "15", "C"), (WORDS, "B", "cow"), (WORDS, 1, "C"), (WORDS, "1", "ape")],
+)
+def test_a_slip_in_one_label_is_one_row_that_is_unfit(options: list[str], usual: Any, slip: Any) -> None:
+    """Rows that name choices otherwise are left out if they are 1 in 100; if they are more, nothing is known of any."""
+    good, bad = ({"question": "Which?", "options": options, "answer": each} for each in (usual, slip))
+    few, many = [*[good] * 60, bad, *[good] * 39], [*[good] * 60, bad, bad, *[good] * 39]
+
+    found, mixed = (read_rows(find_tasks(profile(each))["choices"], dict(enumerate(each))) for each in (few, many))
+
+    assert ({each.right for each in found.examples}, found.first) == ({1}, (60,))
+    assert "in the way that nearly all rows do" in found.because
+    assert mixed.unfit == len(many)
+
+
 def test_a_letter_stays_the_answer_to_a_question_that_shows_the_choices() -> None:
     shown = {"question": "Which barks?\nA. cat\nB. dog", "choices": ["cat", "dog"], "answer": "B"}
     hidden = {**shown, "question": "Which barks?"}

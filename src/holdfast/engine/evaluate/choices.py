@@ -25,6 +25,8 @@ RIGHT: Final = (
 OPENINGS: Final = ("ctx", "context", "premise", "sentence", "goal")
 """Names of a text that a choice continues, or answers."""
 FEWEST: Final = 2
+NEARLY_ALL: Final = 0.99
+"""The share of rows that name a choice in one way where others are slips."""
 MIXED: Final = "different ways: in some rows by its text, in others by its letter, or its number from 0. Write its text, or its number, in all"
 ONE_EACH: Final = re.compile(r"(?:(?:choice|option|answer|ending|sol|op)[ _-]?)?(?P<name>[a-j]|\d)", re.IGNORECASE)
 """The name of a column that holds one choice: `B`, `option_b`, `choice2`, `opb`."""
@@ -73,12 +75,22 @@ def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> Choice
 
 
 def _namings(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> tuple[ChoiceNaming, ...]:
-    """Return the ways in which a column names a choice in each row that has one, the surest first."""
+    """Return the ways in which a column names a choice in all of its rows that do, the surest first; else the one of nearly all."""
     read = [(row.get(columns.right), *_options(row, columns)) for row in rows]
     fitting = [found for value, options, names in read if (found := _numbers(value, options, names))]
     are_numbers = all(is_whole(value) for value, _, _ in read if value is not None)
     order = OF_NUMBERS if are_numbers else OF_TEXTS
-    return tuple(each for each in order if all(each in found for found in fitting))
+    fits_all = tuple(each for each in order if all(each in found for found in fitting))
+    return fits_all or _nearly_all(order, fitting)
+
+
+def _nearly_all(
+    order: Iterable[ChoiceNaming], fitting: Sequence[Mapping[ChoiceNaming, int]]
+) -> tuple[ChoiceNaming, ...]:
+    """The way in which nearly all rows name a choice, as slips are few; none if their ways differ."""
+    named = {each: sum(each in found for found in fitting) for each in order}
+    most = max(named, key=lambda each: named[each])
+    return (most,) if named[most] >= NEARLY_ALL * len(fitting) else ()
 
 
 def _listed(data: DataProfile) -> str | None:
@@ -181,7 +193,8 @@ def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Se
     found = _numbers(row.get(columns.right), options, names)
     right = next((found[naming] for naming in columns.namings if naming in found), None)
     if right is None:
-        raise ValueError(f"`{columns.right}` is {row.get(columns.right)!r:.40}, which names none of its choices")
+        how = " in the way that nearly all rows do" if found else ""
+        raise ValueError(f"`{columns.right}` is {row.get(columns.right)!r:.40}, which names none of its choices{how}")
     return question, options, right
 
 
