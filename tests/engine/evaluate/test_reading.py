@@ -100,6 +100,14 @@ NAMINGS: Mapping[str, tuple[list[list[str]], list[Any], list[int]]] = {
     "texts of numbers are choices": ([DIGITS, ["3", "2", "1", "0"]], ["3", "0"], [3, 3]),
     "texts of numbers count texts": ([WORDS, DIGITS, WORDS], ["0", "3", "1"], [0, 3, 1]),
     "letters count letters": ([["B", "A", "D", "C"], WORDS, ["x", "A", "y", "z"]], ["A", "D", "B"], [0, 3, 1]),
+    "numbers from 1 to the last": ([WORDS, ["a", "b"], WORDS, WORDS], [1, 2, 4, 3], [0, 1, 3, 2]),
+    "and texts of them": ([WORDS, WORDS, ["a", "b", "c"]], ["4", "2", "3"], [3, 1, 2]),
+    "also beside numbers": ([["13", "12", "4", "9"], ["5", "6", "1"], WORDS], [4, 1, 2], [3, 0, 1]),
+    "not where one is 0": ([WORDS, WORDS, ["a", "b", "c"]], [1, 0, 2], [1, 0, 2]),
+    "not where none is the last": ([WORDS, WORDS, ["a", "b", "c"]], [1, 3, 2], [1, 3, 2]),
+    "not where one is beyond": ([WORDS, WORDS, WORDS], [1, 3, 5], [1, 3]),
+    "not where they are choices": ([["3", "4", "1", "2"], ["2", "3", "4", "1"]], [4, 1], [1, 3]),
+    "a number that is too long is none": ([WORDS, WORDS, WORDS], ["1", "9" * 5000, "3"], [1, 3]),
     "a number that names none decides nothing": ([DIGITS, WORDS, WORDS], [1, 2, -1], [1, 2]),
 }
 

@@ -25,6 +25,8 @@ RIGHT: Final = (
 OPENINGS: Final = ("ctx", "context", "premise", "sentence", "goal")
 """Names of a text that a choice continues, or answers."""
 FEWEST: Final = 2
+MOST_DIGITS: Final = 9
+"""Of a number that counts choices; Python reads no number of more than 4,300."""
 NEARLY_ALL: Final = 0.99
 """The share of rows that name a choice in one way where others are slips."""
 MIXED: Final = "different ways: in some rows by its text, in others by its letter, or its number from 0. Write its text, or its number, in all"
@@ -35,6 +37,8 @@ ChoiceNaming = Literal["name", "text", "letter", "number"]
 OF_TEXTS: Final[tuple[ChoiceNaming, ...]] = ("name", "text", "letter", "number")
 OF_NUMBERS: Final[tuple[ChoiceNaming, ...]] = ("name", "number", "text")
 """How whole numbers do: where both fit, a number counts the choices."""
+Named = tuple[Any, Sequence[str], Sequence[str] | None]
+"""A value that says which choice is right, the texts of the choices, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class ChoiceColumns:
         right: Which of them is right.
         names: What the column of the right one calls them; None if it counts them from 0, or has their texts or letters.
         namings: How the column says which is right, the surest first; none if its rows differ.
+        first: The number of the first choice, where numbers count them.
     """
 
     question: str
@@ -54,6 +59,7 @@ class ChoiceColumns:
     right: str
     names: tuple[str, ...] | None = None
     namings: tuple[ChoiceNaming, ...] = OF_TEXTS
+    first: int = 0
 
 
 def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> ChoiceColumns | None:
@@ -71,15 +77,30 @@ def find_choices(data: DataProfile, rows: Iterable[Mapping[str, Any]]) -> Choice
     if question is None:
         return None
     found = ChoiceColumns(question, choices, right, _names(data, choices, right))
-    return replace(found, namings=_namings(rows, found)) if _fits(data, found) else None
+    return _named_as_in(rows, found) if _fits(data, found) else None
 
 
-def _namings(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> tuple[ChoiceNaming, ...]:
+def _named_as_in(rows: Iterable[Mapping[str, Any]], columns: ChoiceColumns) -> ChoiceColumns:
+    """The columns, with the way in which the rows name the right choice."""
+    read = [(value, *_options(row, columns)) for row in rows if (value := row.get(columns.right)) is not None]
+    if _count_from_1([each for each in read if each[1]]):
+        return replace(columns, namings=("number",), first=1)
+    return replace(columns, namings=_namings(read))
+
+
+def _count_from_1(read: Sequence[Named]) -> bool:
+    """Numbers of which none is 0, and some are that of the last choice; those that are themselves names or texts count nothing."""
+    counts = [(_counted(str(value).strip()), len(options)) for value, options, _ in read]
+    if not all(count is not None and 0 < count <= many for count, many in counts):
+        return False
+    named = sum(not {"name", "text"}.isdisjoint(_numbers(*each)) for each in read)
+    return named < NEARLY_ALL * len(read) and any(count == many for count, many in counts)
+
+
+def _namings(read: Sequence[Named]) -> tuple[ChoiceNaming, ...]:
     """Return the ways in which a column names a choice in all of its rows that do, the surest first; else the one of nearly all."""
-    read = [(row.get(columns.right), *_options(row, columns)) for row in rows]
-    fitting = [found for value, options, names in read if (found := _numbers(value, options, names))]
-    are_numbers = all(is_whole(value) for value, _, _ in read if value is not None)
-    order = OF_NUMBERS if are_numbers else OF_TEXTS
+    fitting = [found for each in read if (found := _numbers(*each))]
+    order = OF_NUMBERS if all(is_whole(value) for value, _, _ in read) else OF_TEXTS
     fits_all = tuple(each for each in order if all(each in found for found in fitting))
     return fits_all or _nearly_all(order, fitting)
 
@@ -190,7 +211,7 @@ def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Se
         raise ValueError(f"it has no question, or fewer than two `{called}`")
     if not columns.namings:
         raise ValueError(f"`{columns.right}` names the right choice in {MIXED}")
-    found = _numbers(row.get(columns.right), options, names)
+    found = _numbers(row.get(columns.right), options, names, columns.first)
     right = next((found[naming] for naming in columns.namings if naming in found), None)
     if right is None:
         how = " in the way that nearly all rows do" if found else ""
@@ -243,7 +264,9 @@ def _given(row: Mapping[str, Any], choices: str | tuple[str, ...]) -> Any:
     return values if None not in values else None
 
 
-def _numbers(value: Any, options: Sequence[str], names: Sequence[str] | None) -> dict[ChoiceNaming, int]:
+def _numbers(
+    value: Any, options: Sequence[str], names: Sequence[str] | None, first: int = 0
+) -> dict[ChoiceNaming, int]:
     """Return the number of the choice that a value names, by each way in which it names one."""
     text = str(value).strip()
     name = next((each for each in (text, text.lower()) if each in (names or ())), None)
@@ -251,6 +274,11 @@ def _numbers(value: Any, options: Sequence[str], names: Sequence[str] | None) ->
         "name": None if name is None else list(names or ()).index(name),
         "text": options.index(text) if text in options else None,
         "letter": ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None,
-        "number": int(text) if text.isdecimal() else None,
+        "number": None if (counted := _counted(text)) is None else counted - first,
     }
-    return {each: number for each, number in found.items() if number is not None and number < len(options)}
+    return {each: number for each, number in found.items() if number is not None and 0 <= number < len(options)}
+
+
+def _counted(text: str) -> int | None:
+    """The number that a text is; None if it is none, or too large to count choices."""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
