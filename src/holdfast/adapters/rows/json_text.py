@@ -199,7 +199,6 @@ def _array(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
     length = 0
     for element in elements:
         row = _on_one_line(element).encode()
-        del element  # a long one would be in memory twice while its row is read
         rows.append(row if as_rows else b'{"text": %b}' % row)
         length += len(row)
         if length >= size:
