@@ -19,7 +19,9 @@ from pathlib import Path
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from holdfast.payload.export.__main__ import describe, kind_of
+from holdfast.payload.export import merging
 from holdfast.payload.export.merging import MergeRequest, merge
+from safetensors.torch import load_file, save_file
 
 models, out = Path(sys.argv[1]), Path(sys.argv[2])
 
@@ -35,6 +37,17 @@ def plain(base, adapters, vocabulary):
     adapted.base_model.set_adapter(["default", *adapters[1:]] if adapters[1:] else "default")
     return adapted
 
+whole = merging.save
+
+def save(model, tokenizer, request, folder):
+    whole(model, tokenizer, request, folder)
+    if folder.name == "torn":
+        file = folder / "model.safetensors"
+        tensors = load_file(file)
+        tensors.pop("model.norm.weight")
+        save_file(tensors, file, {"format": "pt"})
+
+merging.save = save
 found = {}
 for name, base, adapters, dtype, shards in json.load(sys.stdin):
     tokenizer = AutoTokenizer.from_pretrained(models / (adapters or [base])[0])
@@ -80,6 +93,7 @@ REFUSED: dict[str, tuple[str, list[str], str, str]] = {
     "wide": ("tiny", ["wide"], "adapter", "size mismatch"),
     "unsaved": ("tiny", ["unsaved"], "embeddings", "the adapter holds no embeddings of the others"),
     "prompt": ("tiny", ["prompt"], "unmergeable", "has no weights to merge"),
+    "torn": ("tiny", ["lora"], "unsaved", "^the saved model lacks 1 weights: model.norm.weight$"),
     "quantized": ("quantized", ["on-quantized"], "quantized", "stored quantized .bitsandbytes."),
 }
 
@@ -124,7 +138,7 @@ def test_what_is_told_of_a_merge(merged: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_merged_is_not(merged: dict[str, Any], name: str) -> None:
-    """Another architecture, embeddings that are gone, nothing to merge, a base of rounded weights."""
+    """Another architecture, embeddings that are gone, nothing to merge, files that were not saved whole, a base of rounded weights."""
     *_, kind, because = REFUSED[name]
     told = merged[name]
 

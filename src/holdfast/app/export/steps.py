@@ -31,6 +31,7 @@ BROKEN: Final[Mapping[str, str]] = {
     "killed": "use a machine with more memory",
     "converter": "the converter of this release cannot read this model: export without GGUF files, or install a newer llama-cpp-python",
     "unloadable": "the runtime of this release cannot read this model: export without GGUF files, or install a newer llama-cpp-python",
+    "unsaved": "its files were not written whole: see to the disk, or choose another with --out, and export again",
     "damaged": "`holdfast verify` says whether its files are whole",
 }
 
@@ -118,7 +119,7 @@ def error_of(step: str, failed: FailedStage, request: ExportRequest) -> Holdfast
         )
     if failed.failed in ASKED_WRONGLY:
         return UsageError(failed.because, where=where, fix=ASKED_WRONGLY[failed.failed])
-    place = str(request.out.parent) if failed.failed == "disk" else where
+    place = str(request.out.parent) if failed.failed in ("disk", "unsaved") else where
     fix = BROKEN.get(
         failed.failed,
         "`holdfast verify` says whether the model's files are whole, `holdfast doctor` checks this machine",

@@ -11,7 +11,7 @@ import torch
 import transformers
 from huggingface_hub import snapshot_download
 
-from ..whole_weights import load_whole
+from ..whole_weights import WeightsError, load_whole
 from .adapting import adapter_names, add_adapters, fit_embeddings, is_tied, labels_of, set_tied
 from .errors import ExportError
 from .logits import largest_difference, logits_of, measured, relative_difference
@@ -67,7 +67,7 @@ def merge(request: MergeRequest) -> dict[str, Any]:
     merged.config.dtype = merged.dtype
     save(merged, tokenizer, request, Path(request.out))
     del model, merged  # the saved model is loaded beside nothing
-    saved = _load(request, request.out, None, torch.float32)
+    saved = _load_saved(request)
     after = relative_difference(before, list(logits_of(saved, tokenizer)))
     return {**facts, "saved_difference": after, "dtype": dtype, "precision": precision, "tied": tied, "resized": added}
 
@@ -113,14 +113,23 @@ def refuse_quantized(config: Any, name: str) -> None:
         raise ExportError("quantized", f"{name} is stored quantized ({getattr(method, 'value', method)})")
 
 
-def _load(request: MergeRequest, path: str, revision: str | None, dtype: Any, **more: Any) -> Any:
-    """Return a model of the class that the configuration names; all its weights must be there."""
+def _load(request: MergeRequest, path: str, revision: str | None, dtype: Any, *, name: str = "", **more: Any) -> Any:
+    """Return a model of the class that the configuration names; all its weights must be there. A copy is called as its model is."""
     config = transformers.AutoConfig.from_pretrained(request.path, revision=request.revision)
     kind = class_of(config)
     if request.classifies and "Classification" not in kind.__name__:
         kind = transformers.AutoModelForSequenceClassification
-    model = load_whole(kind, path, name=request.path, has_new_head=bool(more), revision=revision, dtype=dtype, **more)
+    called = name or request.path
+    model = load_whole(kind, path, name=called, has_new_head=bool(more), revision=revision, dtype=dtype, **more)
     return model.eval()
+
+
+def _load_saved(request: MergeRequest) -> Any:
+    """The model that was written; what it lacks, its base may have."""
+    try:
+        return _load(request, request.out, None, torch.float32, name="the saved model")
+    except WeightsError as error:
+        raise ExportError("unsaved", str(error)) from error
 
 
 def class_of(config: Any) -> Any:
