@@ -58,3 +58,8 @@ def test_without_an_allowance_all_is_asked() -> None:
     assert asked(Confirmations(), effects(0.0, costs=False, backend="local")) == []
     assert asked(Confirmations(), effects(0.5))
     assert not Confirmations(allow_push=True, allow_usd=1.0).demand(CALL, effects(1.0, pushes=["me/x"]))
+
+
+@pytest.mark.parametrize(("allowed", "cost"), [(float("nan"), 0.01), (float("nan"), 900.0), (5.0, float("nan"))])
+def test_what_is_no_number_pays_for_nothing(allowed: float, cost: float) -> None:
+    assert asked(Confirmations(allow_usd=allowed), effects(cost))

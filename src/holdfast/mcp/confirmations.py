@@ -61,7 +61,7 @@ class Confirmations:
 
     def _pay(self, usd: float | None) -> bool:
         """Take what a job may cost from the allowance; False if that is not known, or too much."""
-        if usd is None or usd > self.allow_usd:
+        if usd is None or not usd <= self.allow_usd:  # not ">": of what is no number, all is false
             return False
         self.allow_usd -= usd
         return True
