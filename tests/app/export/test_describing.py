@@ -105,9 +105,15 @@ def test_a_card_has_no_absolute_path_of_this_machine(
         ("/think", "/think"),
         ("https://example.org/home/ann/x", "https://example.org/home/ann/x"),
         ("data/a.jsonl", "data/a.jsonl"),
+        ("/w/job/a.jsonl has no prompt/completion", "a.jsonl has no prompt/completion"),
+        ("/srv/x/base lacks 3 weights", "base lacks 3 weights"),
+        ("cannot read /srv/client/eval.jsonl: no such file", "cannot read eval.jsonl: no such file"),
+        ("see file:///srv/client/eval.jsonl", "see file://eval.jsonl"),
+        ("/srv/my client/eval.jsonl", "eval.jsonl"),
+        ("<b></b></i> and/or 1/2/3 km/h", "<b></b></i> and/or 1/2/3 km/h"),
     ],
 )
 def test_only_paths_are_changed(text: str, shown: str) -> None:
-    paths = PublicPaths("/w/job", "/home/ann")
+    paths = PublicPaths("/w/job")
 
-    assert paths.render_all({"a": [text, 1]}) == {"a": [shown, 1]}
+    assert paths.render_all({"a": [text, 1], text: 2}) == {"a": [shown, 1], shown: 2}

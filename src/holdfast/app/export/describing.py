@@ -64,7 +64,7 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
 def _public_paths(run: Path | None) -> PublicPaths:
     """Return how paths are shown in the card of a run's model: as they are in the folder of its job file."""
     request = load_request(run) if run else None
-    return PublicPaths(str(Path(request.target).parent) if request else "", str(Path.home()))
+    return PublicPaths(str(Path(request.target).parent) if request else "")
 
 
 def _settings(run: Path, paths: PublicPaths) -> str:
