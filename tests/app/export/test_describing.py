@@ -51,10 +51,10 @@ def run_of_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return run
 
 
-def card_of(run: Path) -> str:
+def card_of(run: Path, base: str = "") -> str:
     source = ModelSource(path=str(run / "model"), tokenizer=str(run / "model"))
     found = FoundModel(
-        name=run.name, source=source, identity="", template=None, base=str(run.parents[2] / "away"), trained_on=str(run.parents[1] / "data/train.jsonl"),
+        name=run.name, source=source, identity="", template=None, base=base or str(run.parents[2] / "away"), trained_on=str(run.parents[1] / "data/train.jsonl"),
         run=run, is_final=True,
     )  # fmt: skip
     request = ExportRequest(
@@ -117,3 +117,22 @@ def test_only_paths_are_changed(text: str, shown: str) -> None:
     paths = PublicPaths("/w/job")
 
     assert paths.render_all({"a": [text, 1], text: 2}) == {"a": [shown, 1], shown: 2}
+
+
+@pytest.mark.parametrize(
+    ("base", "told"),
+    [
+        ("acme/base", "acme/base"), ("gpt2", "gpt2"), ("{job}/models/qwen", ""), ("models/qwen", ""), ("~/models/qwen", ""), ("./qwen", ""),
+        ("builtin:tiny", ""), ("{job}/gone/qwen", ""),
+    ],
+)  # fmt: skip
+def test_only_a_base_of_the_hub_is_linked(run: Path, base: str, told: str) -> None:
+    """The Hub would link a folder in the job's folder as somebody's model."""
+    job = run.parents[1]
+    (job / "models" / "qwen").mkdir(parents=True)
+
+    card = card_of(run, base.format(job=job))
+
+    assert [line for line in card.splitlines() if line.startswith("base_model:")] == [f"base_model: {told}"][
+        : bool(told)
+    ]

@@ -44,7 +44,7 @@ CHAT = ChatParts(
 
 def facts(**more: object) -> CardFacts:
     known: dict[str, object] = {
-        "name": "sums", "base": "", "method": "", "dataset": "", "settings": "", "base_licence": "", "data_licence": "",
+        "name": "sums", "base": "", "hub_base": "", "method": "", "dataset": "", "settings": "", "base_licence": "", "data_licence": "",
         "rows": "", "rows_digest": "", "evaluations": [], "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
     }  # fmt: skip
     return CardFacts(**{**known, **more})  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_what_is_known_is_there() -> None:
     card = render_card(
-        facts(base="acme/base", base_licence="mit", method="sft", dataset="acme/chats", settings="method: sft\n")
+        facts(base="acme/base", hub_base="acme/base", base_licence="mit", method="sft", dataset="acme/chats", settings="method: sft\n")
     )
 
     assert card.startswith(

@@ -19,6 +19,7 @@ from holdfast.adapters.storage.run_folder import load_request
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.app.export.steps import ExportRequest
 from holdfast.app.models.found_model import FoundModel
+from holdfast.catalog.builtin import BUILTIN
 from holdfast.core.export import ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import render_modelfile
@@ -46,6 +47,7 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     facts = CardFacts(
         name=Path(source.name).name,
         base=paths.render(base),
+        hub_base=_hub_name(base, paths.folder),
         method=_method(settings),
         dataset=paths.render(dataset),
         rows=describe_rows(paths.render_all(account)) if account else "",
@@ -65,6 +67,12 @@ def _public_paths(run: Path | None) -> PublicPaths:
     """Return how paths are shown in the card of a run's model: as they are in the folder of its job file."""
     request = load_request(run) if run else None
     return PublicPaths(str(Path(request.target).parent) if request else "")
+
+
+def _hub_name(base: str, folder: str) -> str:
+    """Return a model's name on the Hub; empty if it is that of a folder, here or beside the job file."""
+    is_here = base.startswith((".", BUILTIN)) or expanded(base).is_absolute()
+    return "" if is_here or Path(base).exists() or Path(folder, base).exists() else base
 
 
 def _settings(run: Path, paths: PublicPaths) -> str:

@@ -19,6 +19,7 @@ class CardFacts:
     Attributes:
         name: Its name.
         base: The model that it was trained from.
+        hub_base: The name of this model on the Hub; empty if it is a folder.
         method: The method of training.
         dataset: The dataset that it was trained on.
         rows: Which of its rows, in words.
@@ -34,6 +35,7 @@ class CardFacts:
 
     name: str
     base: str
+    hub_base: str
     method: str
     dataset: str
     rows: str
@@ -59,8 +61,8 @@ def render_card(facts: CardFacts) -> str:
 
 def _metadata(facts: CardFacts) -> Iterator[str]:
     yield "---"
-    if facts.base and not facts.base.startswith(("/", ".", "builtin:")):
-        yield f"base_model: {facts.base}"
+    if facts.hub_base:
+        yield f"base_model: {facts.hub_base}"
     if facts.base_licence:
         yield f"license: {facts.base_licence}"
     yield "library_name: transformers"
