@@ -192,6 +192,25 @@ def test_a_module_in_the_working_directory_counts(tmp_path: Path, scripts: list[
     assert counts == [1, 1, 2]
 
 
+@pytest.mark.parametrize("place", ["prep", "{here}/prep"])
+@pytest.mark.usefixtures("save")
+def test_a_function_in_another_folder_imports_from_the_working_directory(
+    tmp_path: Path, scripts: list[str], place: str
+) -> None:
+    """What lies beside its file is not imported."""
+    (tmp_path / "prep").mkdir()
+    (tmp_path / "prepare.py").rename(tmp_path / "prep" / "prepare.py")
+    (tmp_path / "job.yaml").write_text(JOB.replace("prepare.py", f"{place.format(here=tmp_path)}/prepare.py"))
+    counts = []
+    for beside, here in ((1, 1), (2, 1), (2, 2)):
+        (tmp_path / "prep" / "words.py").write_text(f"WORD = {beside}\n")
+        (tmp_path / "words.py").write_text(f"WORD = {here}\n")
+        keep()
+        counts.append(len(scripts))
+
+    assert counts == [1, 1, 2]
+
+
 @pytest.mark.usefixtures("save")
 def test_a_change_anywhere_in_large_data_counts(
     tmp_path: Path, scripts: list[str], monkeypatch: pytest.MonkeyPatch

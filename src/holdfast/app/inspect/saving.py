@@ -110,4 +110,4 @@ def _module_digests(target: Target, job: Job) -> Iterator[str]:
     function = map_function(job)
     if function:
         text = read_referred((function.module,), target.document.path)[function.module]
-        yield from (digest_path(path) for path in own_modules(text, Path.cwd() / function.module))
+        yield from (digest_path(path) for path in own_modules(text, Path.cwd() / Path(function.module).name))
