@@ -2,11 +2,13 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
 from datetime import date
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -535,3 +537,20 @@ def test_the_configuration_beside_a_checkpoint_holds_no_token() -> None:
 
     assert space["without_secrets"]({"a": [{"token": TOKEN}], "b": 1}) == {"a": [{}], "b": 1}
     assert 'record["config"] = without_secrets(record["config"])' in script
+
+
+@pytest.mark.parametrize("blanks", ["my data", "data"])
+def test_the_record_beside_a_checkpoint_has_no_folder_and_each_word(tmp_path: Path, blanks: str) -> None:
+    """A text that begins with a slash may be a word or a prompt; a folder with blanks is one if it is there."""
+    here = tmp_path / blanks / "rows.jsonl"
+    here.parent.mkdir()
+    here.touch()
+    script = render(job())
+    is_path = function(script, "is_path", Path=Path, os=os)
+    named = function(script, "without_folders", Path=Path, is_path=is_path)
+    words = ["/no_think", "/think\nWeigh pros/cons", "/", "/rate from 1/10 to 10/10", "data/rows.jsonl", "", 3]
+
+    assert named({"words": words, "files": [str(here), "/srv/gone/a.py"]}) == {
+        "words": words,
+        "files": ["rows.jsonl", "a.py"],
+    }
