@@ -2,9 +2,11 @@
 
 import pytest
 
+from holdfast.core.job_file.job import Job
 from holdfast.core.run.event import Reported
+from holdfast.core.study.study import StudyBudget
 from holdfast.core.study.trial import Trial, TrialOutcome
-from holdfast.engine.study.spending import stepped_s, trial_seconds
+from holdfast.engine.study.spending import Spending, stepped_s, trial_seconds
 
 TOOK = [93.0, 115.0, 161.0, 180.0, 306.0, 312.0]
 """Seconds of six trials of eight steps on a busy machine."""
@@ -68,3 +70,20 @@ def test_the_time_of_steps_is_without_start_up() -> None:
 
     assert stepped_s(events) == 11
     assert [stepped_s(events[:count]) for count in (0, 1, 2, 3)] == [0, 0, 0, 4]
+
+
+@pytest.mark.parametrize("stops", [[1800.0], [600.0, 3000.0], [3599.0, 3600.0, 3601.0]])
+def test_an_interrupted_trial_has_used_time_and_money_and_counts_once_at_its_end(stops: list[float]) -> None:
+    """So no other trial starts with what it has used; what it has used before is not added again."""
+    job = Job.model_validate({"method": "sft", "model": "m/m", "dataset": "d/d"})
+    spending = Spending(lambda _: 2.0)
+
+    for seconds in stops:
+        spending.add("a", seconds, job, ended=False)
+        assert (spending.trials, spending.seconds, spending.usd) == (0, seconds, pytest.approx(seconds / 1800))
+        assert spending.used_up(StudyBudget(usd=seconds / 1801), running=0)
+        assert not spending.used_up(StudyBudget(usd=seconds / 1800 + 1, trials=1), running=0)
+    spending.add("a", 7200.0, job)
+    spending.add("b", 3600.0, job)
+
+    assert (spending.trials, spending.seconds, spending.usd) == (2, 10800.0, pytest.approx(6.0))

@@ -193,8 +193,7 @@ class StudyRequest:
         spending = Spending(self.prices)
         jobs = {each.content: each.job for each in self.trials}
         for content, outcome in {each.content: each for each in outcomes if each.run}.items():
-            if found[content].is_done:  # one that was interrupted is continued, and added then
-                spending.add(outcome.seconds, jobs[content])
+            spending.add(outcome.run, outcome.seconds, jobs[content], ended=found[content].is_done)
         return spending
 
     def _state(self, outcomes: Sequence[TrialOutcome], remaining: StudyEstimate) -> StudyState:

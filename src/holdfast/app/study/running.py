@@ -269,7 +269,7 @@ class StudyRunner:
         """Take note of the end of a trial, unless a person has detached from it."""
         outcome = trial_outcome(prepared, run, self.file.study.metric)
         if outcome.stage and outcome.stage.ended:
-            self.spending.add(outcome.seconds, prepared.job)
+            self.spending.add(outcome.run, outcome.seconds, prepared.job)
             self.observer.on_ended(outcome)
             self.on_ended()
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Final
 
@@ -36,12 +36,22 @@ class Spending:
     trials: int = 0
     seconds: float = 0.0
     usd: float = 0.0
+    _counted: dict[str, float] = field(default_factory=dict[str, float])
 
-    def add(self, seconds: float, job: Job) -> None:
-        """Add a trial that has ended."""
-        self.trials += 1
-        self.seconds += seconds
-        self.usd += seconds / HOUR_S * (self.price_of(job) or 0.0)
+    def add(self, run: str, seconds: float, job: Job, *, ended: bool = True) -> None:
+        """Add what a run has used since it was added before.
+
+        Args:
+            run: Its name.
+            seconds: How long it has run in all.
+            job: Its job.
+            ended: Whether its trial has ended; one that was interrupted is continued, and counts as a trial then.
+        """
+        more = seconds - self._counted.get(run, 0.0)
+        self._counted[run] = seconds
+        self.trials += ended
+        self.seconds += more
+        self.usd += more / HOUR_S * (self.price_of(job) or 0.0)
 
     def used_up(self, budget: StudyBudget, running: int) -> str:
         """Return why no other trial may start; empty if one may.
