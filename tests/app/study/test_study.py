@@ -207,6 +207,11 @@ def test_a_budget_of_trials_ends_the_study(quick: QuickStudy) -> None:
         ({"eval_split": "train"}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}}, True),
         ({"eval_split": "train"}, {"grid": {"dataset.rows": [10, 20], "seed": [1, 2]}}, False),
         ({"eval_split": "train"}, {"grid": {"dataset.rows": [10, 20]}, "metric": "train_loss"}, True),
+        ({"split": "train"}, {"grid": {"seed": [1, 2, 3]}, "metric": "train_loss"}, False),
+        ({"split": "train"}, {"grid": {"dataset.seed": [1, 2]}, "metric": "train_loss"}, False),
+        ({"rows": 10}, {"grid": {"seed": [1, 2, 3]}, "metric": "train_loss"}, True),
+        ({"rows": 10}, {"grid": {"dataset.seed": [1, 2]}, "metric": "train_loss"}, True),
+        ({"eval_split": "train", "eval_fraction": None}, {"grid": {"seed": [1, 2]}, "metric": "train_loss"}, False),
         ({}, {"grid": {"dataset.path": ["a.jsonl", "b.jsonl"]}, "metric": "exact_match"}, False),
     ],
 )

@@ -34,6 +34,9 @@ NUMBERS: Final = (
 OF_SPLIT: Final = ("path", "config", "eval_split", "map")
 """Keys of a dataset that decide the rows of its evaluation split; what is trained on is another matter."""
 
+OF_DRAW: Final = ("rows", "eval_fraction", "mix", "streaming")
+"""Keys of a dataset by which a seed chooses rows; without them, all rows are used, in an order of the seed."""
+
 
 def content_of(job: Job, varied: Mapping[str, Any], digests: Mapping[str, str], versions: Mapping[str, str]) -> str:
     """Return the hash of a trial.
@@ -72,8 +75,10 @@ def rows_of(job: Job, metric: StudyMetric, trial: Trial, digests: Mapping[str, s
         return ""
     has_split = job.dataset.eval_split is not None and metric.name != TRAINED
     data = job.dataset.model_dump(by_alias=True, include={*OF_SPLIT} if has_split else None)
-    seed = None if has_split or trial.seed is not None or job.dataset.seed is not None else job.seed
-    return sha256(render_canonical([_with_digests(data, digests), seed]).encode()).hexdigest()
+    drawn = any(data.get(key) for key in OF_DRAW)
+    own = job.seed if drawn and trial.seed is None and job.dataset.seed is None else None
+    seeds = {"seed": data.get("seed") if drawn else None}
+    return sha256(render_canonical([_with_digests(data | seeds, digests), own]).encode()).hexdigest()
 
 
 def _kind(value: Any) -> Any:
