@@ -64,7 +64,14 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_what_is_known_is_there() -> None:
     card = render_card(
-        facts(base="acme/base", hub_base="acme/base", base_licence="mit", method="sft", dataset="acme/chats", settings="method: sft\n")
+        facts(
+            base="acme/base",
+            hub_base="acme/base",
+            base_licence="mit",
+            method="sft",
+            dataset="acme/chats",
+            settings="method: sft\n",
+        )
     )
 
     assert card.startswith(
@@ -117,6 +124,7 @@ def measured(name: str, *failed: str, gates: tuple[GateResult, ...] = (), value:
             "bad: it raises",
         ),
         ([measured("new", "bad"), measured("old", "torn")], "new", "bad failed: it raises ValueError"),
+        ([measured("prompts", value=None)], "", ""),
         ([measured("new", "bad", value=None)], "", "an evaluation that failed is left out: bad: it raises ValueError"),
     ],
 )
@@ -129,6 +137,8 @@ def test_the_card_has_the_newest_evaluation_that_did_not_fail(
     assert [name for name in ("new", "old", "prompts") if f"| {name} | f1 |" in card] == [shown][: bool(shown)]
     assert told in card
     assert ("failed" in card) == bool(told)
+    assert "It was not evaluated" not in card
+    assert ("No evaluation of it gave figures." in card) == (not shown)
 
 
 def test_a_condition_that_does_not_hold_is_no_failed_evaluation() -> None:

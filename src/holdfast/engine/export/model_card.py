@@ -95,7 +95,9 @@ def _figures(facts: CardFacts) -> Iterator[str]:
     yield ""
     evaluation = _shown(facts.evaluations)
     if evaluation is None:
-        yield "It was not evaluated with `holdfast evaluate`."
+        yield (
+            "No evaluation of it gave figures." if facts.evaluations else "It was not evaluated with `holdfast evaluate`."
+        )
         yield from _failures(facts.evaluations)
         return
     yield "| dataset | metric | value | 95 % interval | rows | base | verdict |"
