@@ -132,7 +132,7 @@ class StudyEstimate(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         trials: How many trials remain.
-        permitted: How many of them the study's budget permits. Time and cost are theirs.
+        permitted: How many of them are left of `budget.trials`; 0 if the budget is used up. Time and cost are theirs.
         rehearsals: How many different shapes of jobs are among them: each is rehearsed once.
         low_s: The lower end of the estimated time; null if unknown.
         high_s: The most.
