@@ -8,6 +8,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -317,3 +318,21 @@ def test_the_written_rows_are_read_back(load: Load, place: Path) -> None:
     assert describe_rows(later).startswith(f"24 rows, all rows; prepared from a.jsonl: {describe_rows(account)}")
     (place / "out" / "rows.json").write_text("[")
     assert load(path="./out")[2]["prepared"] is None
+
+
+def test_no_file_of_the_working_directory_replaces_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the function that rewrites rows imports is found there all the same."""
+    job = Job.model_validate(
+        {"method": "sft", "model": "m", "dataset": {"path": "a.jsonl", "map": "prepare.py:prepare"}}
+    )
+    script = render_rows_script(job, name="demo", sources={"prepare.py": MAP})
+    for name in ("datasets.py", "colorsys.py", "words_of_mine.py"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+
+    exec(script[: script.index("from datasets import")], {})
+
+    found = {name: PathFinder.find_spec(name) for name in ("datasets", "colorsys", "words_of_mine")}
+    here = {name for name, spec in found.items() if spec and spec.origin and Path(spec.origin).parent == tmp_path}
+    assert here == {"words_of_mine"}
