@@ -397,6 +397,9 @@ def test_a_guessed_speed_is_marked_and_not_silently_the_cheapest(more: list[str]
         in text
     ) == (result["hardware"] in GUESSED)
     assert result["hardware"] in GUESSED
+    named = holdfast.plan(arguments=words, offline=True, hardware=result["hardware"])
+    assert named["hardware"] == named["options"][0]["hardware"] == result["hardware"]
+    assert "That this is the cheapest" not in plan_text(named)
 
 
 def test_steps_that_wait_for_the_host_rest_on_no_speed_of_a_gpu() -> None:

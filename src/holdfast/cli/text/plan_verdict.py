@@ -50,6 +50,8 @@ def _doubt(hardware: str, result: PlanResult) -> Iterator[str]:
     first = next(iter(result.options), None)
     if first is None or first.hardware != hardware or not first.guessed_speed or len(result.options) == 1:
         return
+    if result.here is None:  # the user named the hardware: nobody said that it is the cheapest
+        return
     known = next((each for each in result.options if not each.guessed_speed and each.step_s is not None), None)
     instead = f" By speeds that runs show, the cheapest is {known.hardware}." if known else ""
     yield f"That this is the cheapest is a guess, as its speed is.{instead}"
