@@ -95,9 +95,8 @@ def _figures(facts: CardFacts) -> Iterator[str]:
     yield ""
     evaluation = _shown(facts.evaluations)
     if evaluation is None:
-        yield (
-            "No evaluation of it gave figures." if facts.evaluations else "It was not evaluated with `holdfast evaluate`."
-        )
+        without = "No evaluation of it gave figures."
+        yield without if facts.evaluations else "It was not evaluated with `holdfast evaluate`."
         yield from _failures(facts.evaluations)
         return
     yield "| dataset | metric | value | 95 % interval | rows | base | verdict |"
