@@ -3,7 +3,10 @@
 import sqlite3
 from typing import Final
 
-DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+DAMAGE: Final = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH}
+)
+"""The last two: its rows are numbered as the journals are, under a lock; only a damaged one has a number twice."""
 DAMAGE_WORDS: Final = ("no such table", "no such column", "malformed JSON", "Could not decode to UTF-8")
 """Of damage that has no code of its own."""
 NO_SPACE: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
