@@ -116,6 +116,7 @@ trainer.train()
 """
 
 
+@pytest.mark.long
 @pytest.mark.train
 @pytest.mark.parametrize("refused", sampled([True, False], 2))
 def test_a_push_that_failed_without_a_word_is_found(

@@ -31,6 +31,7 @@ def rates(answer: dict[str, Any]) -> list[float]:
     return [trial["settings"]["train.learning_rate"] for trial in answer["trials"]]
 
 
+@pytest.mark.long
 def test_every_proposal_runs_once(quick: QuickStudy) -> None:
     """Each setting runs once with every seed. A second start runs nothing, a larger count goes on."""
     quick.write(search={"count": 12, "values": RATES}, seeds=[1, 2], parallel=6)

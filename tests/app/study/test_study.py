@@ -350,6 +350,7 @@ def test_a_trial_that_is_interrupted_and_continued_counts_once(quick: QuickStudy
     assert quick.trainings().total() == 3
 
 
+@pytest.mark.long
 def test_two_processes_do_not_run_one_study(quick: QuickStudy) -> None:
     """The second is told so."""
     quick = QuickStudy(quick.folder, seconds=20)

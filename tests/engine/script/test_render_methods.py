@@ -300,6 +300,7 @@ def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) ->
     assert sorted(folder.name for folder in place.glob("runs/pair-*/*")) == ["checkpoints", "model", "results"]
 
 
+@pytest.mark.long
 def test_training_that_stops_before_its_end_leaves_no_model(train: Callable[..., Done]) -> None:
     """A trainer that saves when it is told to stop returns as if it had ended; that is not taken for an end."""
     settings = {"num_generations": 2, "max_completion_length": 2, "max_steps": 2000, "enable_jit_checkpoint": True}
