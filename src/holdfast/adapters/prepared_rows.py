@@ -10,7 +10,6 @@ from contextlib import suppress
 from hashlib import file_digest
 from pathlib import Path
 from shutil import rmtree
-from signal import SIGKILL
 from typing import Any, Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
@@ -19,14 +18,13 @@ from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.adapters.foreign_files import open_foreign, read_both_ends, read_foreign, real_path
 from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import UsageError
+from holdfast.core.exit_codes import KILLED
 
 RECORD: Final = "rows.json"
 """The file in a folder of prepared rows that says how they came to be."""
 CARD: Final = "README.md"
 MARK: Final = "HOLDFAST_ROWS"
 """Variable by which processes are known that the script started, wherever they went."""
-KILLED: Final = (-SIGKILL, 128 + SIGKILL)
-"""Exit codes of a script that was killed: the second one through `uv run`."""
 UNFIT: Final = 65
 """Exit code of a script whose rows the file format cannot hold."""
 MOST_NAMES: Final = 5

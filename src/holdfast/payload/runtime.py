@@ -73,8 +73,8 @@ OWN_REQUESTS = {
     "launcher-died": 1001,
     "timeout": 1002,
 }  # numbers of a process' own requests to stop, above those of signals
-SPIKE_LOSSES = (
-    40  # in a row above all before them, during which no checkpoint is deleted: a supervisor has ended a spike by then
+HELD_LOSSES = (
+    40  # in a row above all before them, while no checkpoint is deleted: a supervisor has ended a spike by then
 )
 NEWEST = 3  # collectives of each process group that are kept
 PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
@@ -866,7 +866,7 @@ class TrainerWatch:
         if not loss or not os.environ.get("HOLDFAST_SPIKES"):
             return
         self._above = self._above + 1 if loss > self._highest else 0
-        if not self._above or self._above > SPIKE_LOSSES:
+        if not self._above or self._above > HELD_LOSSES:
             self._highest = loss if math.isinf(self._highest) else max(self._highest, loss)
             self._above = 0
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.core.run.loss_spike import LEARNT, SPIKE_LOSSES, LossRange, begin_loss_range, follow_loss_range
+from holdfast.core.run.loss_spike import LEARNT, LONGEST, SPIKE_LOSSES, LossRange, begin_loss_range, follow_loss_range
 from holdfast.core.run.training_event import StepDone
+from holdfast.payload.runtime import HELD_LOSSES
 
 JUMP = 2.5
 """Times the loss of easy rows that a curriculum's hard ones have at most."""
@@ -135,3 +136,8 @@ def test_another_attempt_knows_how_high_the_losses_were() -> None:
     assert spiked.has_spiked
     assert (known.highest, known.count, known.spike) == (9.0, 0, None)
     assert not follow([*CALM, *[8.0] * SPIKE_LOSSES], known).has_spiked
+
+
+def test_checkpoints_are_held_for_as_long_as_a_spike_is_followed() -> None:
+    """The training process cannot import what says how long that is."""
+    assert HELD_LOSSES == LONGEST

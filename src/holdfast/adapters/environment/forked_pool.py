@@ -22,7 +22,7 @@ def forked_pool(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent(reading: int, writing: int) -> None:
-    """Have this process end when its parent has: that alone can write to the pipe, and then nobody can."""
+    """End this process when its parent has ended: the parent alone holds the other end of the pipe."""
     os.close(writing)
     threading.Thread(target=_wait, args=(reading,), daemon=True).start()
 

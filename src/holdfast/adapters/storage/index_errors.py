@@ -14,7 +14,7 @@ LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
 class DamagedIndexError(sqlite3.DatabaseError):
-    """The index has a value that nobody wrote into it."""
+    """The index has a value that holdfast never writes."""
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -49,7 +49,7 @@ PROSE: Final = ("because", "text", "fix")
 BUSY_TIMEOUT_S: Final = 120.0
 BESIDE: Final = ("", "-wal", "-shm")
 """Endings of the files that SQLite keeps for one database."""
-FEW: Final = 1 << 60
+TOO_MANY: Final = 1 << 60
 """More bytes and events than a journal has."""
 LOG: Final = logging.getLogger("holdfast")
 
@@ -344,7 +344,7 @@ def _indexed(database: sqlite3.Connection, run: str) -> int:
 def _whole(database: sqlite3.Connection, query: str, run: str) -> int:
     """Return the number that a query gives of a run; 0 if there is none."""
     (found,) = database.execute(query, (run,)).fetchone()
-    if found is not None and not (isinstance(found, int) and 0 <= found < FEW):
+    if found is not None and not (isinstance(found, int) and 0 <= found < TOO_MANY):
         raise DamagedIndexError(f"no number of bytes or events: {found!r}")
     return found or 0
 

@@ -1,9 +1,10 @@
 """How a run ended, and why, in words."""
 
 import re
-from signal import SIGKILL, Signals
+from signal import Signals
 from typing import Final
 
+from holdfast.core.exit_codes import KILLED
 from holdfast.core.run.attempt_state import AttemptState
 from holdfast.core.run.event import EndReason, RunStage, Stopper
 from holdfast.core.run.run_state import RunState
@@ -16,7 +17,6 @@ from holdfast.engine.units import render_counted, render_duration
 
 LONGEST: Final = 120
 """Characters of an exception's message in one sentence about a run; the log and the report have all of it."""
-KILLED: Final = (-SIGKILL, 128 + SIGKILL)
 SENTENCE_END: Final = re.compile(r"(?<=\.) ")
 
 
